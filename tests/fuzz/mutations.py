@@ -158,13 +158,13 @@ def run(
     KeyboardInterrupt passes through.
     """
     failures: list[Failure] = []
-    with _memory_limit(memory_bytes), _alarm():
-        for seed, mutant in mutants:
+    with _alarm():
+        for seed, mutant in mutants:  # made without limits: text of several megabytes is copied several times
 
             def limited(seed: int = seed, mutant: Mutant = mutant) -> None:
                 signal.setitimer(signal.ITIMER_REAL, seconds_each)
                 try:
-                    with _processor_limit(), _allocation_limit(seed, mutant, bytes_per_byte, more_bytes):
+                    with _memory_limit(memory_bytes), _processor_limit(), _allocation_limit(seed, mutant, bytes_per_byte, more_bytes):
                         attempt(mutant)
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
