@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
+from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -67,22 +68,22 @@ MISTAKES = (
 )
 
 
-def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+def _scale(ask: Ask) -> Measured:
     """Measure the factor on the rows of the table."""
-    random, measured = numpy.random.default_rng(2), []
-    for vocab_size, hidden_size in ((7, 5), (11, 6)):
-        inputs = {"token_ids": numpy.array([vocab_size - 1, 0, 2]), "table": random.standard_normal((vocab_size, hidden_size))}
-        answer, right = ask(inputs), inputs["table"][inputs["token_ids"]]
-        if isinstance(answer, Raised):  # it may need a batch axis
-            again = ask(inputs | {"token_ids": inputs["token_ids"][None]})
-            answer = again if isinstance(again, Raised) or numpy.ndim(again) != 3 else again[0]
-        if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
-            return []
-        factor = float((answer * right).sum() / (right * right).sum())
-        if numpy.abs(answer - factor * right).max() > 1e-5 * max(abs(factor), 1.0):
-            return []
-        measured.append((inputs, factor))
-    return measured
+    random = numpy.random.default_rng(2)
+
+    def rows(inputs: Inputs) -> Any:
+        answer = ask(inputs)
+        if not isinstance(answer, Raised):
+            return answer
+        again = ask(inputs | {"token_ids": inputs["token_ids"][None]})  # it may need a batch axis
+        return again[0] if numpy.ndim(again) == 3 else answer
+
+    examples = [
+        {"token_ids": numpy.array([vocab_size - 1, 0, 2]), "table": random.standard_normal((vocab_size, hidden_size))}
+        for vocab_size, hidden_size in ((7, 5), (11, 6))
+    ]
+    return measured(rows, examples, lambda inputs, answer: factor_of(answer, inputs["table"][inputs["token_ids"]]))
 
 
 RECOVERIES = (

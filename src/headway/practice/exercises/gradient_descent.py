@@ -10,6 +10,7 @@ from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
+from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -56,23 +57,18 @@ def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any =
 STEPS = {**LOOP, "own": gradient_of_squares}
 
 
-def _first_step(ask: Any) -> list[tuple[Inputs, float]]:
+def _first_step(ask: Ask) -> Measured:
     """Measure the length of the first step per learning_rate · gradient; factors with a named mistake are left out."""
-    measured = []
-    for rate, values in ((0.1, (1.0, -2.0, 0.5)), (0.03, (3.0, 1.0, -1.0))):
-        inputs = {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled_gradient}
-        answer = ask(inputs)
-        if isinstance(answer, Raised) or numpy.shape(answer) != (3,):
-            return []
-        ratio = (inputs["start"] - answer) / (rate * coupled_gradient(inputs["start"]))
-        if (
-            not numpy.isfinite(ratio).all()
-            or numpy.ptp(ratio) > 1e-4 * abs(ratio[0])
-            or min(abs(ratio[0] - each) for each in (0, -1)) < 1e-4
-        ):
-            return []
-        measured.append((inputs, float(ratio[0])))
-    return measured
+    examples = [
+        {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled_gradient}
+        for rate, values in ((0.1, (1.0, -2.0, 0.5)), (0.03, (3.0, 1.0, -1.0)))
+    ]
+
+    def number(inputs: Inputs, answer: Any) -> float | None:
+        step = inputs["learning_rate"] * coupled_gradient(inputs["start"])
+        return constant((inputs["start"] - answer) / step, 0, -1) if numpy.shape(answer) == (3,) else None
+
+    return measured(ask, examples, number)
 
 
 RECOVERIES = (

@@ -8,8 +8,8 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
-from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -58,37 +58,30 @@ def _operands(random: Any, rows: int, inner: int, outer: int) -> Inputs:
     return {"x": random.standard_normal((rows, inner)), "weight": random.standard_normal((outer, inner))}
 
 
-def _ratio(answer: Any, right: Any) -> float | None:
-    """Return the constant factor between two arrays; None if there is none."""
-    if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
-        return None
-    factor = float((answer * right).sum() / (right * right).sum())
-    return factor if numpy.abs(answer - factor * right).max() < 1e-5 * numpy.abs(right).max() else None
+SIZES = ((3, 5, 4), (2, 7, 6))
+"""Rows, inner and outer sizes of the examples on which factors are measured."""
 
 
-def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+def _scale(ask: Ask) -> Measured:
     """Measure the factor on the product: the output for a bias of zeros."""
-    random, measured = numpy.random.default_rng(2), []
-    for rows, inner, outer in ((3, 5, 4), (2, 7, 6)):
-        inputs = _operands(random, rows, inner, outer)
-        factor = _ratio(ask(inputs | {"bias": numpy.zeros(outer)}), inputs["x"] @ inputs["weight"].T)
-        if factor is None:
-            return []
-        measured.append((inputs, factor))
-    return measured
+    random = numpy.random.default_rng(2)
+    return measured(
+        lambda inputs: ask(inputs | {"bias": numpy.zeros(len(inputs["weight"]))}),
+        [_operands(random, *sizes) for sizes in SIZES],
+        lambda inputs, answer: factor_of(answer, inputs["x"] @ inputs["weight"].T),
+    )
 
 
-def _bias_scale(ask: Any) -> list[tuple[Inputs, float]]:
+def _bias_scale(ask: Ask) -> Measured:
     """Measure the factor on the bias: the output for x = 0. Factors with a named mistake are left out."""
-    random, measured = numpy.random.default_rng(2), []
-    for rows, inner, outer in ((3, 5, 4), (2, 7, 6)):
-        inputs = _operands(random, rows, inner, outer)
-        bias = random.standard_normal(outer)
-        factor = _ratio(ask(inputs | {"x": numpy.zeros((rows, inner)), "bias": bias}), numpy.broadcast_to(bias, (rows, outer)))
-        if factor is None or min(abs(factor), abs(factor + 1)) < 1e-5:
-            return []
-        measured.append((inputs, factor))
-    return measured
+    random = numpy.random.default_rng(2)
+    examples = [_operands(random, *sizes) | {"bias": random.standard_normal(sizes[-1])} for sizes in SIZES]
+    found = measured(
+        lambda inputs: ask(inputs | {"x": 0 * inputs["x"]}),
+        examples,
+        lambda inputs, answer: factor_of(answer, numpy.broadcast_to(inputs["bias"], (len(inputs["x"]), len(inputs["bias"])))),
+    )
+    return [] if any(min(abs(factor), abs(factor + 1)) < 1e-5 for _, factor in found) else found
 
 
 def _sizes(inputs: Inputs) -> dict[str, float]:

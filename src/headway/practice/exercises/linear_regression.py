@@ -9,8 +9,8 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
-from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
+from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -104,23 +104,16 @@ def _drawn(random: Any, rows: int, width: int, num_steps: int, rate: float = 0.0
     return {"features": features, "targets": targets, "learning_rate": rate, "num_steps": num_steps} | more
 
 
-def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+def _scale(ask: Ask) -> Measured:
     """Measure the length of the first step relative to the correct one; factors with a named mistake are left out."""
-    random, measured = numpy.random.default_rng(5), []
-    for rows, width in ((5, 2), (7, 3)):
-        inputs = _drawn(random, rows, width, 1, start=numpy.zeros(width))
-        answer, right = ask(inputs), definition(**inputs)
-        if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
-            return []
-        ratio = answer / right
-        if (
-            not numpy.isfinite(ratio).all()
-            or numpy.ptp(ratio) > 1e-4 * abs(ratio[0])
-            or min(abs(ratio[0] - each) for each in (0, -1, 2, rows, rows / width)) < 1e-4
-        ):
-            return []
-        measured.append((inputs, float(ratio[0])))
-    return measured
+    random = numpy.random.default_rng(5)
+
+    def number(inputs: Inputs, answer: Any) -> float | None:
+        (rows, width), right = inputs["features"].shape, definition(**inputs)
+        return constant(answer / right, 0, -1, 2, rows, rows / width) if numpy.shape(answer) == right.shape else None
+
+    examples = [_drawn(random, rows, width, 1, start=numpy.zeros(width)) for rows, width in ((5, 2), (7, 3))]
+    return measured(ask, examples, number)
 
 
 RECOVERIES = (

@@ -7,10 +7,10 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Mistake, Probe, Step
+from headway.practice.exercise import QUIET, Convention, Exercise, Mistake, Probe, Step
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
-from headway.practice.exercises.temperature import largest
+from headway.practice.exercises.temperature import largest, slope, temperature_recovery
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -30,6 +30,7 @@ from headway.practice.recipes.distributions import (
     required,
     softmax,
 )
+from headway.practice.recipes.measuring import Ask, Measured
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sample")
@@ -112,38 +113,11 @@ MISTAKES = (
 )
 
 
-def _slope(ask: Any) -> list[tuple[Inputs, float]]:
-    """Measure the slope of the log-probabilities over the logits."""
-    measured = []
-    for temperature, logits in ((3.0, numpy.array([0.4, -0.3, 1.1, 0.2])), (0.7, numpy.array([0.1, 0.5, -0.6, 0.3, -0.2]))):
-        inputs = {"logits": logits, "temperature": temperature}
-        answer = ask(inputs)
-        if (
-            not isinstance(answer, numpy.ndarray)
-            or answer.shape != logits.shape
-            or not (answer > 0).all()
-            or abs(answer.sum() - 1) > 1e-4
-            or numpy.ptp(answer) < 1e-6
-        ):
-            return []
-        slope, rest, *_ = numpy.polyfit(logits, numpy.log(answer.astype(numpy.float64)), 1, full=True)
-        if rest.size and rest[0] > 1e-6:
-            return []
-        measured.append((inputs, float(slope[0])))
-    return measured
+def _slope(ask: Ask) -> Measured:
+    """Measure the slope of the log-probabilities over the logits; nothing if all tokens are equally likely."""
+    found = slope(ask)
+    return found if all(abs(number) > 1e-6 for _, number in found) else []
 
-
-RECOVERIES = (
-    TEXTS.recovery(
-        "temperature",
-        "scale",
-        measure=_slope,
-        wrong=lambda number_of: lambda logits, temperature: logits * number_of({"temperature": temperature}),
-        sizes=lambda inputs: {"temperature": inputs["temperature"]},
-        right=lambda inputs: 1 / inputs["temperature"],
-        right_name="1/temperature",
-    ),
-)
 
 ORDERS = (
     Convention(),
@@ -198,7 +172,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, tuple(map(or_token, (*RETURNED[:2], UNNORMALISED))), ORDERS, AT_ZERO),
-    recoveries=RECOVERIES,
+    recoveries=(temperature_recovery(TEXTS, _slope),),
     drawing="read",
     is_trained_through=False,
 )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe
-from headway.practice.outputs import Raised
+from headway.practice.exercise import Exercise, Probe
 from headway.practice.recipes.conventions import FEWER_AXES, THREE_AXES
+from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -65,20 +65,10 @@ MISTAKES = (
 )
 
 
-def _base(ask: Any) -> list[tuple[Inputs, float]]:
+def _base(ask: Ask) -> Measured:
     """Measure the slope of the log-probabilities over the inputs: 1 for exp, ln 2 for powers of 2, -1 for exp(-x)."""
-    measured = []
-    for size in (4, 6):
-        x = numpy.linspace(-0.7, 0.9, size) ** 3
-        answer = ask({"x": x})
-        if isinstance(answer, Raised) or numpy.shape(answer) != x.shape or not (numpy.asarray(answer) > 0).all():
-            return []
-        logs = numpy.log(numpy.asarray(answer, numpy.float64))
-        slope, rest, *_ = numpy.polyfit(x, logs, 1, full=True)
-        if rest.size and rest[0] > 1e-6:
-            return []
-        measured.append(({"x": x}, float(slope[0])))
-    return measured
+    examples = [{"x": numpy.linspace(-0.7, 0.9, size) ** 3} for size in (4, 6)]
+    return measured(ask, examples, lambda inputs, answer: log_slope(inputs["x"], answer))
 
 
 RECOVERIES = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Step
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -22,6 +23,7 @@ from headway.practice.recipes.distributions import (
     required,
     softmax,
 )
+from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.texts import Texts
 
 TEXTS = Texts("temperature")
@@ -66,32 +68,30 @@ MISTAKES = (
 )
 
 
-def _slope(ask: Any) -> list[tuple[Inputs, float]]:
+def slope(ask: Ask) -> Measured:
     """Measure the slope of the log-probabilities over the logits."""
-    measured = []
-    for temperature, logits in ((3.0, numpy.array([0.4, -0.3, 1.1, 0.2])), (0.7, numpy.array([0.1, 0.5, -0.6, 0.3, -0.2]))):
-        inputs = {"logits": logits, "temperature": temperature}
-        answer = ask(inputs)
-        if not isinstance(answer, numpy.ndarray) or answer.shape != logits.shape or not (answer > 0).all() or abs(answer.sum() - 1) > 1e-4:
-            return []
-        slope, rest, *_ = numpy.polyfit(logits, numpy.log(answer.astype(numpy.float64)), 1, full=True)
-        if rest.size and rest[0] > 1e-6:
-            return []
-        measured.append((inputs, float(slope[0])))
-    return measured
+    row, longer = numpy.array([0.4, -0.3, 1.1, 0.2]), numpy.array([0.1, 0.5, -0.6, 0.3, -0.2])
+    examples = ({"logits": row, "temperature": 3.0}, {"logits": longer, "temperature": 0.7})
+
+    def number(inputs: Inputs, answer: Any) -> float | None:
+        is_distribution = isinstance(answer, numpy.ndarray) and answer.ndim and abs(answer.sum() - 1) <= 1e-4
+        return log_slope(inputs["logits"], answer) if is_distribution else None
+
+    return measured(ask, examples, number)
 
 
-RECOVERIES = (
-    TEXTS.recovery(
+def temperature_recovery(texts: Texts, measure: Callable[[Ask], Measured] = slope) -> Recovery:
+    """Return the recovery of the factor on the logits."""
+    return texts.recovery(
         "temperature",
         "scale",
-        measure=_slope,
+        measure=measure,
         wrong=lambda number_of: lambda logits, temperature: logits * number_of({"temperature": temperature}),
         sizes=lambda inputs: {"temperature": inputs["temperature"]},
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
-    ),
-)
+    )
+
 
 ZERO = TEXTS["zero"]
 
@@ -120,7 +120,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS)),
-    recoveries=RECOVERIES,
+    recoveries=(temperature_recovery(TEXTS),),
     drawing="read",
     is_trained_through=False,
 )

@@ -9,6 +9,7 @@ import numpy
 
 from headway.practice.exercise import Inputs, Step
 from headway.practice.exercises.rotary.steps import counted, exponents, halves
+from headway.practice.recipes.measuring import angles_of
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
@@ -24,18 +25,8 @@ def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
             answer = ask(inputs)
             answer = answer[0] if isinstance(answer, tuple) and answer else answer
             if isinstance(answer, numpy.ndarray) and answer.shape == x.shape and numpy.isfinite(answer).all():
-                return _angles(answer.reshape(-1, seq_len, width)[0].astype(numpy.float64))
+                return angles_of(*halves(answer.reshape(-1, seq_len, width)[0].astype(numpy.float64)))
     return None
-
-
-def _angles(rotated: Any) -> tuple[Any, Any] | None:
-    a, b = halves(rotated)
-    if numpy.abs(a**2 + b**2 - 1).max() > 1e-2:
-        return None
-    angles = numpy.unwrap(numpy.arctan2(b, a), axis=0)
-    step = (angles[-1] - angles[0]) / (len(angles) - 1)
-    even = angles[0] + numpy.arange(len(angles))[:, None] * step
-    return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
 
 
 def _theta(ask: Any) -> list[tuple[Inputs, float]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Inputs
+from headway.practice.recipes.measuring import angles_of
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sinusoidal_positions")
@@ -25,23 +26,12 @@ def _table(ask: Any, seq_len: int, width: int) -> Any:
     return None
 
 
-def _angles(table: Any) -> tuple[Any, Any] | None:
-    """Return each pair's first angle and its step per position; None if the steps are not constant."""
-    sines, cosines = table[:, 0::2], table[:, 1::2]
-    if sines.shape != cosines.shape or numpy.abs(sines**2 + cosines**2 - 1).max() > 1e-2:
-        return None
-    angles = numpy.unwrap(numpy.arctan2(sines, cosines), axis=0)
-    step = (angles[-1] - angles[0]) / (len(angles) - 1)
-    even = angles[0] + numpy.arange(len(angles))[:, None] * step
-    return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
-
-
 def _base(ask: Any) -> list[tuple[Inputs, float]]:
     """Measure the base of the geometric series of frequencies."""
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         table = _table(ask, seq_len, width)
-        read = None if table is None else _angles(table)
+        read = None if table is None else angles_of(table[:, 1::2], table[:, 0::2])
         if read is None or not (read[1] > 0).all():
             return []
         bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
@@ -56,7 +46,7 @@ def _offset(ask: Any) -> list[tuple[Inputs, float]]:
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         table = _table(ask, seq_len, width)
-        read = None if table is None else _angles(table)
+        read = None if table is None else angles_of(table[:, 1::2], table[:, 0::2])
         if read is None or not read[1][-1] > 0:
             return []
         first, step = read

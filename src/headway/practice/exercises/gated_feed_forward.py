@@ -9,13 +9,10 @@ import numpy
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
-from headway.practice.exercises.feed_forward import BATCH, VECTOR, transposed
-from headway.practice.exercises.feed_forward.recoveries import factor_of
-from headway.practice.exercises.feed_forward.steps import add
-from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES
-from headway.practice.exercises.gated_feed_forward.steps import STEPS
-from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.exercises.feed_forward import BATCH, VECTOR, add, transposed
+from headway.practice.recipes.activations import gelu, gelu_tanh, identity, quick_gelu, relu, sigmoid, silu
 from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -50,6 +47,78 @@ def definition(
     return functions.gated_feed_forward(x, GatedFeedForwardWeights(*(LinearWeights(*pair) for pair in pairs)))
 
 
+STEPS = {
+    "enter": lambda x: x,
+    "weights": lambda gate, up, down: (gate, up, down),
+    "gate": lambda x, weight: x @ weight.T,
+    "up": lambda x, weight: x @ weight.T,
+    "activation": silu,
+    "bend_gate": lambda gate, activation: activation(gate),
+    "bend_up": lambda up, activation: up,
+    "join": lambda gate, up: gate * up,
+    "down": lambda hidden, weight, bias: add(hidden @ weight.T, bias),
+    "finish": lambda answer, x, activation: answer,
+    "wrap": lambda answer, x: answer,
+}
+
+
+GATE = TEXTS["gate"]
+SILU = TEXTS["silu"]
+ACT = r"silu|sigmoid|gelu|relu|exp|tanh"
+
+
+def _product_with_reshaped(x: Any, weight: Any) -> Any:
+    return x @ weight.reshape(weight.shape[::-1])
+
+
+def _softmax(x: Any) -> Any:
+    powers = numpy.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+MISTAKES = (
+    TEXTS.mistake("activation_on_up", {"bend_gate": lambda gate, activation: gate, "bend_up": lambda up, activation: activation(up)}),
+    TEXTS.mistake("activation_missing", {"bend_gate": lambda gate, activation: gate}),
+    TEXTS.mistake("activation_on_both", {"bend_up": lambda up, activation: activation(up)}),
+    TEXTS.mistake("activation_on_product", {"bend_gate": lambda gate, activation: gate, "join": lambda gate, up: silu(gate * up)}),
+    TEXTS.mistake(
+        "activation_on_answer", {"bend_gate": lambda gate, activation: gate, "finish": lambda answer, x, activation: activation(answer)}
+    ),
+    TEXTS.mistake("up_not_used", {"join": lambda gate, up: gate}),
+    TEXTS.mistake("gate_not_used", {"join": lambda gate, up: up}),
+    TEXTS.mistake("gate_used_twice", {"weights": lambda gate, up, down: (gate, gate, down)}),
+    TEXTS.mistake("up_used_twice", {"weights": lambda gate, up, down: (up, up, down)}),
+    TEXTS.mistake("branches_added", {"join": lambda gate, up: gate + up}),
+    TEXTS.mistake("first_maps_alone", {"down": lambda hidden, weight, bias: hidden}),
+    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}),
+    TEXTS.mistake("sigmoid_for_silu", {"activation": sigmoid}),
+    TEXTS.mistake("exponent_sign", {"activation": lambda x: x * sigmoid(-x)}),
+    TEXTS.mistake("tanh_for_silu", {"activation": numpy.tanh}),
+    TEXTS.mistake("softmax_for_silu", {"activation": _softmax}),
+    TEXTS.mistake("relu_for_silu", {"activation": relu}),
+    TEXTS.mistake("gelu_for_silu", {"activation": gelu}),
+    TEXTS.mistake("gelu_tanh_for_silu", {"activation": gelu_tanh}),
+    TEXTS.mistake("quick_gelu_for_silu", {"activation": quick_gelu}),
+    TEXTS.mistake("gate_reshaped", {"gate": _product_with_reshaped}),
+    TEXTS.mistake(
+        "all_reshaped",
+        {
+            "gate": _product_with_reshaped,
+            "up": _product_with_reshaped,
+            "down": lambda hidden, weight, bias: add(_product_with_reshaped(hidden, weight), bias),
+        },
+    ),
+    TEXTS.mistake(
+        "tokens_summed",
+        {
+            "down": lambda hidden, weight, bias: add(
+                hidden @ weight.T if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape) @ weight.T, bias
+            )
+        },
+    ),
+)
+
+
 INNER = 6
 """Intermediate size for a hidden size of 3: no larger than that of classes that compute their own, such as 8/3 of the hidden size."""
 
@@ -64,21 +133,15 @@ def _drawn(random: Any, *shape: int, inner: int = INNER) -> Inputs:
     }
 
 
-def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+def _scale(ask: Ask) -> Measured:
     """Measure the factor on the output with large positive gates, for which SiLU is nearly the identity."""
-    random, measured = numpy.random.default_rng(3), []
-    for size, inner in ((3, INNER), (2, 4)):
-        inputs = {
-            name: numpy.abs(value) + 6 if name == "x" else numpy.abs(value) + 1
-            for name, value in _drawn(random, 4, size, inner=inner).items()
-        }
-        right = definition(**inputs)
+    random = numpy.random.default_rng(3)
+    examples = []
+    for size, inner in ((3, 12), (2, 8)):
+        positive = {name: numpy.abs(value) + (6 if name == "x" else 1) for name, value in _drawn(random, 4, size, inner=inner).items()}
         biases = {"gate_bias": numpy.zeros(inner), "up_bias": numpy.zeros(inner), "down_bias": numpy.zeros(size)}
-        factor = factor_of(ask(inputs | biases), right)
-        if factor is None:
-            return []
-        measured.append((inputs, factor))
-    return measured
+        examples.append(positive | biases)
+    return measured(ask, examples, lambda inputs, answer: factor_of(answer, definition(**inputs)))
 
 
 RECOVERIES = (

@@ -1,0 +1,244 @@
+"""feed_forward: activation(x @ upᵀ + bias) @ downᵀ + bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import FeedForwardWeights, LinearWeights
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
+from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, sigmoid, silu
+from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.measuring import Ask, Measured, constant, factor_of, measured
+from headway.practice.recipes.wrapping import feed_forward_example, wrapped
+from headway.practice.roles import Roles, extent
+from headway.practice.texts import Texts
+
+TEXTS = Texts("feed_forward")
+ROLES = Roles("feed_forward")
+
+
+def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
+    """The definition as named steps: enter, before, weights, up, up_bias, bend (apply the activation), middle, down, down_bias, finish, wrap."""
+    up, down = steps.weights(up_weight, down_weight)
+    outside, x = x, steps.enter(x)
+    given = steps.before(x, steps.activation)
+    hidden = steps.bend(steps.up_bias(steps.up(given, up), up_bias), steps.activation)
+    answer = steps.down_bias(steps.down(steps.middle(hidden, up_bias), down), down_bias)
+    return steps.wrap(steps.finish(answer, x, steps.activation), outside)
+
+
+def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
+    """Call headway.functions' feed-forward with the weights as a tree."""
+    return functions.feed_forward(x, FeedForwardWeights(LinearWeights(up_weight, up_bias), LinearWeights(down_weight, down_bias)))
+
+
+def add(product: Any, bias: Any) -> Any:
+    """Add the bias if there is one."""
+    return product if bias is None else product + bias
+
+
+STEPS = {
+    "enter": lambda x: x,
+    "before": lambda x, activation: x,
+    "weights": lambda up, down: (up, down),
+    "up": lambda x, up: x @ up.T,
+    "up_bias": add,
+    "activation": relu,
+    "bend": lambda hidden, activation: activation(hidden),
+    "middle": lambda hidden, bias: hidden,
+    "down": lambda hidden, down: hidden @ down.T,
+    "down_bias": add,
+    "finish": lambda answer, x, activation: answer,
+    "wrap": lambda answer, x: answer,
+}
+
+
+def _softmax(x: Any) -> Any:
+    powers = numpy.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def _normed(x: Any) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+MISTAKES = (
+    TEXTS.mistake("activation_missing", {"bend": lambda hidden, activation: hidden}),
+    TEXTS.mistake(
+        "activation_after_second", {"bend": lambda hidden, activation: hidden, "finish": lambda answer, x, activation: activation(answer)}
+    ),
+    TEXTS.mistake("activation_after_both", {"finish": lambda answer, x, activation: activation(answer)}),
+    TEXTS.mistake("activation_before_first", {"before": lambda x, activation: activation(x), "bend": lambda hidden, activation: hidden}),
+    TEXTS.mistake("up_bias_missing", {"up_bias": lambda product, bias: product}),
+    TEXTS.mistake("down_bias_missing", {"down_bias": lambda product, bias: product}),
+    TEXTS.mistake("biases_missing", {"up_bias": lambda product, bias: product, "down_bias": lambda product, bias: product}),
+    TEXTS.mistake("up_bias_after_activation", {"up_bias": lambda product, bias: product, "middle": add}),
+    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}),
+    TEXTS.mistake("normalised_first", {"before": lambda x, activation: _normed(x)}),
+    TEXTS.mistake("first_map_alone", {"down": lambda hidden, down: hidden, "down_bias": lambda product, bias: product}),
+    TEXTS.mistake("second_map_is_first_transposed", {"weights": lambda up, down: (up, up.T)}),
+    TEXTS.mistake("weights_exchanged", {"weights": lambda up, down: (down, up)}),
+    TEXTS.mistake("up_reshaped", {"up": lambda x, up: x @ up.reshape(up.shape[::-1])}),
+    TEXTS.mistake("down_reshaped", {"down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])}),
+    TEXTS.mistake(
+        "both_reshaped",
+        {"up": lambda x, up: x @ up.reshape(up.shape[::-1]), "down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])},
+    ),
+    TEXTS.mistake("sigmoid_for_activation", {"activation": sigmoid}),
+    TEXTS.mistake("tanh_for_activation", {"activation": numpy.tanh}),
+    TEXTS.mistake("softmax_for_activation", {"activation": _softmax}),
+    TEXTS.mistake("absolute_value_for_activation", {"activation": numpy.abs}),
+    TEXTS.mistake("minimum_for_maximum", {"activation": lambda x: numpy.minimum(x, 0)}),
+    TEXTS.mistake(
+        "tokens_summed",
+        {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape)},
+    ),
+    TEXTS.mistake(
+        "tokens_averaged",
+        {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.mean(-2, keepdims=True), hidden.shape)},
+    ),
+)
+
+
+def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
+    """Return x and two weights, without biases."""
+    size = shape[-1]
+    return {
+        "x": random.standard_normal(shape),
+        "up_weight": random.standard_normal((inner, size)) / size**0.5,
+        "down_weight": random.standard_normal((size, inner)) / inner**0.5,
+    }
+
+
+def _slope(ask: Ask) -> Measured:
+    """Measure the slope of the activation below 0: the hidden state is -x, and it is the output."""
+    weights = {"up_weight": -numpy.eye(4)[:, :1], "down_weight": numpy.eye(4)[:1], "up_bias": numpy.zeros(4), "down_bias": numpy.zeros(1)}
+
+    def number(inputs: Inputs, answer: Any) -> float | None:
+        return -float(answer[0, 0]) / float(inputs["x"][0, 0]) if numpy.shape(answer) == (1, 1) else None
+
+    found = measured(ask, [weights | {"x": numpy.array([[size]])} for size in (0.5, 2.0)], number)
+    return [] if not found or constant([slope for _, slope in found], 0, 1, -1) is None else found
+
+
+def _scale(ask: Ask) -> Measured:
+    """Measure the factor on the output with positive hidden states, which ReLU does not change."""
+    random = numpy.random.default_rng(3)
+    examples = []
+    for size, inner in ((3, 12), (2, 8)):
+        positive = {name: numpy.abs(value) for name, value in drawn(random, 4, size, inner=inner).items()}
+        examples.append(positive | {"x": positive["x"] + 8, "up_bias": numpy.zeros(inner), "down_bias": numpy.zeros(size)})
+    return measured(ask, examples, lambda inputs, answer: factor_of(answer, inputs["x"] @ inputs["up_weight"].T @ inputs["down_weight"].T))
+
+
+RECOVERIES = (
+    TEXTS.recovery(
+        "slope_below_zero",
+        "activation",
+        measure=_slope,
+        wrong=lambda number_of: lambda x: numpy.where(x > 0, x, number_of({}) * x),
+        right=0.0,
+        right_name="ReLU",
+    ),
+    TEXTS.recovery(
+        "scale",
+        "finish",
+        measure=_scale,
+        wrong=lambda number_of: lambda answer, x, activation: number_of({"x": x}) * answer,
+        sizes=lambda inputs: {
+            "hidden_size": float(inputs["x"].shape[-1]),
+            "seq_len": float(inputs["x"].shape[-2]) if inputs["x"].ndim > 1 else 1.0,
+        },
+    ),
+)
+
+
+VECTOR = TEXTS["vector"]
+BATCH = TEXTS["batch"]
+
+
+def probes() -> tuple[Probe, ...]:
+    """Inputs without and with biases: rows, a vector, three axes, an intermediate size equal to the hidden size, x = 0."""
+    random = numpy.random.default_rng(12)
+
+    def biased(*shape: int, inner: int = 12) -> Inputs:
+        return drawn(random, *shape, inner=inner) | {
+            "up_bias": random.standard_normal(inner),
+            "down_bias": random.standard_normal(shape[-1]),
+        }
+
+    return (
+        Probe("rows", drawn(random, 5, 3)),
+        Probe("vector", drawn(random, 3), VECTOR),
+        Probe("three axes", drawn(random, 2, 5, 3), BATCH),
+        Probe("same intermediate size", drawn(random, 5, 4, inner=4), QUIET),
+        Probe("rows with biases", biased(5, 3)),
+        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}),
+        Probe("vector with biases", biased(3), VECTOR),
+        Probe("three axes with biases", biased(2, 5, 3), BATCH),
+        Probe("same intermediate size, with biases", biased(4, 4, inner=4), QUIET),
+    )
+
+
+def _layers(inputs: Inputs) -> Inputs:
+    """Return the weights as GPT-2's layers, {"w": (in, out), "b": (out,)}."""
+    layers = {
+        f"{name}_weight": {"w": inputs[f"{name}_weight"].T, "b": inputs.get(f"{name}_bias", numpy.zeros(len(inputs[f"{name}_weight"])))}
+        for name in ("up", "down")
+    }
+    return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
+
+
+def transposed(*names: str) -> Any:
+    """Return an encoding with these weights as (in, out)."""
+    return lambda inputs: inputs | {name: numpy.ascontiguousarray(inputs[name].T) for name in names if inputs.get(name) is not None}
+
+
+ACTIVATIONS = (
+    (TEXTS["activation_relu"], relu),
+    (TEXTS["activation_gelu"], gelu),
+    (TEXTS["activation_gelu_tanh"], gelu_tanh),
+    (TEXTS["activation_silu"], silu),
+    (TEXTS["activation_quick_gelu"], quick_gelu),
+    (TEXTS["activation_squared_relu"], lambda x: relu(x) ** 2),
+)
+
+EXERCISE = Exercise(
+    name="feed_forward",
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        ROLES("x"),
+        ROLES.weight("up_weight"),
+        ROLES.weight("up_bias", is_optional=True),
+        ROLES.weight("down_weight"),
+        ROLES.weight("down_bias", is_optional=True),
+        ROLES("activation", neutral=lambda inputs: lambda x: x * (x > 0)),
+        ROLES.size("hidden_size", extent("x", -1)),
+        ROLES.size("intermediate_size", extent("up_weight", 0)),
+        ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
+    ),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(
+                TEXTS["weights_in_out"],
+                transposed("up_weight", "down_weight"),
+                undo=transposed("up_weight", "down_weight"),
+                role="up_weight",
+            ),
+            Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
+        ),
+        wrapped(feed_forward_example("up")),
+        THREE_AXES,
+        tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
+    ),
+    recoveries=RECOVERIES,
+    related=("gated_feed_forward",),
+)
