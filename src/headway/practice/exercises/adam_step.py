@@ -9,17 +9,8 @@ import numpy
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery
 from headway.practice.outputs import Raised
-from headway.practice.recipes.adam import (
-    BETA1,
-    BETA2,
-    EPS,
-    EPS_HAT,
-    EPS_HAT_WORDS,
-    MISTAKES,
-    RATE,
-    STEP,
-    update,
-)
+from headway.practice.recipes import adam
+from headway.practice.recipes.adam import update
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -34,10 +25,10 @@ def recipe(
     mean: Any,
     square: Any,
     step: int,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
+    learning_rate: float = adam.RATE,
+    beta1: float = adam.BETA1,
+    beta2: float = adam.BETA2,
+    eps: float = adam.EPS,
     betas: tuple[float, float] | None = None,
 ) -> Any:
     """The definition in the steps of recipes.adam, and: answer."""
@@ -50,10 +41,10 @@ def definition(
     mean: Any,
     square: Any,
     step: int,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
+    learning_rate: float = adam.RATE,
+    beta1: float = adam.BETA1,
+    beta2: float = adam.BETA2,
+    eps: float = adam.EPS,
     betas: tuple[float, float] | None = None,
 ) -> Any:
     """Call headway.functions' adam_step with the moments as a pair."""
@@ -62,7 +53,7 @@ def definition(
     )
 
 
-STEPS = {**STEP, "answer": lambda point, mean, square: (point, mean, square)}
+STEPS = {**adam.STEP, "answer": lambda point, mean, square: (point, mean, square)}
 
 
 def _point_of(answer: Any) -> Any:
@@ -249,18 +240,18 @@ EXERCISE = Exercise(
         ROLES("mean", may_change=True),
         ROLES("square", may_change=True),
         ROLES("step"),
-        ROLES("learning_rate", neutral=RATE),
-        ROLES("beta1", neutral=BETA1),
-        ROLES("beta2", neutral=BETA2),
-        ROLES("eps", neutral=EPS),
-        ROLES("betas", neutral=(BETA1, BETA2)),
+        ROLES("learning_rate", neutral=adam.RATE),
+        ROLES("beta1", neutral=adam.BETA1),
+        ROLES("beta2", neutral=adam.BETA2),
+        ROLES("eps", neutral=adam.EPS),
+        ROLES("betas", neutral=(adam.BETA1, adam.BETA2)),
     ),
     probes=probes,
-    mistakes=MISTAKES,
+    mistakes=adam.MISTAKES,
     conventions=(
         (Convention(), Convention(encode=_pair, role="betas")),
         (Convention(), Convention(TEXTS["step_from_zero"], _from_zero, role="step")),
-        (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
+        (Convention(), Convention(adam.EPS_HAT_WORDS, steps=adam.EPS_HAT)),
         (
             Convention(),
             Convention(TEXTS["point_alone"], decode=_point_alone, steps={"answer": lambda point, mean, square: point}),

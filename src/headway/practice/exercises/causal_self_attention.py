@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -13,19 +14,6 @@ from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.projections import (
-    FUSED,
-    NUM_HEADS,
-    OPERANDS,
-    OPTIONS,
-    PARTS,
-    SEQUENCE,
-    SIZES,
-    STEPS,
-    WITH_OPTIONAL_OUTPUT,
-    definition,
-    recipe,
-)
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
@@ -36,7 +24,7 @@ TEXTS = Texts("causal_self_attention")
 
 def causal_definition(**inputs: Any) -> Any:
     """Return the definition's output, always causal; the context length of a class does not change it."""
-    return definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
+    return projections.definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
 
 
 def _made_causal(inputs: Inputs) -> Inputs:
@@ -81,9 +69,9 @@ def probes() -> tuple[Probe, ...]:
     draw = Draw(23)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     many = draw.weights(12, 12, output=12)
-    biased = draw.weights(7, 7, biases=PARTS[:3])
+    biased = draw.weights(7, 7, biases=projections.PARTS[:3])
     heads = {"num_heads": 3}
-    fused = draw.weights(12, 12, output=12, biases=PARTS)
+    fused = draw.weights(12, 12, output=12, biases=projections.PARTS)
     causal_mask = MASK | (MASK.T == 0)
     outer = {name: array for name, array in fused.items() if name.endswith("weight") or name == "output_bias"}
     return (
@@ -122,9 +110,9 @@ def probes() -> tuple[Probe, ...]:
 EXERCISE = Exercise(
     name="causal_self_attention",
     definition=causal_definition,
-    recipe=recipe,
-    steps=STEPS | {"is_causal": lambda asked: True},
-    roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
+    recipe=projections.recipe,
+    steps=projections.STEPS | {"is_causal": lambda asked: True},
+    roles=projections.attention_roles(projections.WITH_OPTIONAL_OUTPUT),
     probes=probes,
     mistakes=(
         *CAUSAL,
@@ -137,6 +125,6 @@ EXERCISE = Exercise(
     ),
     conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, RETURNS),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
-    fused=FUSED,
+    fused=projections.FUSED,
     related=("multi_head_attention", "grouped_query_attention"),
 )

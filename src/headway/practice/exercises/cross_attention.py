@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from headway.practice.exercise import Convention, Exercise, Probe
+from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -12,18 +13,6 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.projections import (
-    FUSED,
-    NUM_HEADS,
-    OPERANDS,
-    OPTIONS,
-    PARTS,
-    SIZES,
-    STEPS,
-    WITH_OPTIONAL_OUTPUT,
-    definition,
-    recipe,
-)
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.roles import Roles, extent
@@ -59,9 +48,9 @@ def probes() -> tuple[Probe, ...]:
     draw = Draw(29)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     many = draw.weights(12, 12, output=12)
-    biased = draw.weights(12, 12, output=12, biases=PARTS)
+    biased = draw.weights(12, 12, output=12, biases=projections.PARTS)
     outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
-    single = draw.weights(7, 7, biases=PARTS[:3])
+    single = draw.weights(7, 7, biases=projections.PARTS[:3])
     heads = {"num_heads": 3}
     padding = (numpy.arange(6) < numpy.array([[4], [6]]))[:, None]
     return (
@@ -92,18 +81,18 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="cross_attention",
-    definition=definition,
-    recipe=recipe,
-    steps=STEPS,
+    definition=projections.definition,
+    recipe=projections.recipe,
+    steps=projections.STEPS,
     roles=(
         ROLES("query"),
         ROLES("context"),
-        *OPERANDS[1:],
-        *WITH_OPTIONAL_OUTPUT,
-        NUM_HEADS,
+        *projections.OPERANDS[1:],
+        *projections.WITH_OPTIONAL_OUTPUT,
+        projections.NUM_HEADS,
         ROLES.size("context_width", extent("key", -1)),
-        *OPTIONS,
-        *SIZES,
+        *projections.OPTIONS,
+        *projections.SIZES,
     ),
     probes=probes,
     mistakes=(
@@ -126,5 +115,5 @@ EXERCISE = Exercise(
         RETURNS,
     ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
-    fused=FUSED,
+    fused=projections.FUSED,
 )

@@ -10,27 +10,13 @@ import numpy
 from headway import functions
 from headway.functions import DecoderLayerWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
-from headway.practice.recipes import projections
+from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.attention_mistakes import without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, moved, wiring
-from headway.practice.recipes.layers import (
-    BIASED,
-    PROJECTED,
-    SAMPLE_NORM,
-    SIZES,
-    STEPS,
-    Draw,
-    attention_held,
-    attention_weights,
-    feed_forward_weights,
-    layer,
-    norm_weights,
-    think,
-    weight_roles,
-)
+from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
 from headway.practice.roles import Roles
@@ -45,7 +31,7 @@ PREFIXES = ("self_", "cross_")
 def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
     """The definition as named steps: masks, context, whose (weights), those of recipes.layers, and of recipes.projections."""
     mask, encoder_mask = steps.masks(mask, encoder_mask)
-    own, other = steps.whose(attention_held(held, "self_"), attention_held(held, "cross_"))
+    own, other = steps.whose(layers.attention_held(held, "self_"), layers.attention_held(held, "cross_"))
 
     def attend(x: Any) -> Any:
         return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, is_causal=steps.is_decoder(), **own)
@@ -54,18 +40,18 @@ def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = 
         query, key, value = steps.context(x, encoder_output)
         return projections.recipe(steps, query, key, value, num_heads=num_heads, mask=encoder_mask, **other)
 
-    return layer(steps, x, (attend, attend_to_encoder, lambda x: think(steps, x, held)), held)
+    return layers.layer(steps, x, (attend, attend_to_encoder, lambda x: layers.think(steps, x, held)), held)
 
 
 def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
     """Return headway.functions' decoder layer."""
     weights = DecoderLayerWeights(
-        attention_weights(held, "self_"),
-        norm_weights(held, 1),
-        attention_weights(held, "cross_"),
-        norm_weights(held, 2),
-        feed_forward_weights(held),
-        norm_weights(held, 3),
+        layers.attention_weights(held, "self_"),
+        layers.norm_weights(held, 1),
+        layers.attention_weights(held, "cross_"),
+        layers.norm_weights(held, 2),
+        layers.feed_forward_weights(held),
+        layers.norm_weights(held, 3),
     )
     return functions.decoder_layer(x, encoder_output, weights, num_heads=num_heads, mask=mask, encoder_mask=encoder_mask)
 
@@ -106,7 +92,7 @@ MISTAKES = (
 )
 
 
-DECODER_STEPS = STEPS | {
+DECODER_STEPS = layers.STEPS | {
     "masks": lambda mask, encoder_mask: (mask, encoder_mask),
     "whose": lambda own, other: (own, other),
     "is_decoder": lambda: True,
@@ -123,7 +109,7 @@ TARGET = TEXTS["target"]
 def probes() -> tuple[Probe, ...]:
     """With and without biases; a source of another length and of the same; both masks, each separately, none."""
     draw = Draw(67, 6, 2)
-    bare, biased = draw.weights(PREFIXES), draw.weights(PREFIXES, biases=BIASED)
+    bare, biased = draw.weights(PREFIXES), draw.weights(PREFIXES, biases=layers.BIASED)
     lower = numpy.tril(numpy.ones((5, 5), bool))
     source = (numpy.arange(7) < numpy.array([[4], [7]]))[:, None, None]
     padding, short = PADDING[:, None, None], (numpy.arange(5) < numpy.array([[4], [2]]))[:, None, None]
@@ -138,7 +124,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("no masks", given() | bare, BATCH),
         Probe("biases", given() | biased, BATCH),
         Probe("inner biases", given() | draw.weights(PREFIXES, biases=("up",)), BATCH),
-        Probe("output biases", given() | draw.weights(PREFIXES, biases=PROJECTED), BATCH),
+        Probe("output biases", given() | draw.weights(PREFIXES, biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", given() | draw.weights(PREFIXES, norm_biases=False), BATCH),
         Probe("norms without weights", given() | draw.weights(PREFIXES, norms=False), BATCH),
         Probe("one length", given(5) | bare, BATCH),
@@ -225,9 +211,9 @@ EXERCISE = Exercise(
         ROLES("value"),
         ROLES("mask"),
         ROLES("encoder_mask"),
-        *weight_roles(PREFIXES),
+        *layers.weight_roles(PREFIXES),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
-        *SIZES,
+        *layers.SIZES,
     ),
     probes=probes,
     mistakes=MISTAKES,
@@ -235,7 +221,7 @@ EXERCISE = Exercise(
         (Convention(), Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
-        SAMPLE_NORM,
+        layers.SAMPLE_NORM,
         BY_MASK,
         SETTLED.masks(both([_both(convention) for convention in MASK_FORMS], SHAPES)),
         (Convention(), Convention(encode=_key_and_value, role="value", without="encoder_output")),

@@ -10,26 +10,12 @@ import numpy
 from headway import functions
 from headway.functions import EncoderLayerWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
-from headway.practice.recipes import projections
+from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
-from headway.practice.recipes.layers import (
-    BIASED,
-    PROJECTED,
-    SAMPLE_NORM,
-    SIZES,
-    STEPS,
-    Draw,
-    attention_held,
-    attention_weights,
-    feed_forward_weights,
-    layer,
-    norm_weights,
-    think,
-    weight_roles,
-)
+from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
@@ -44,14 +30,16 @@ def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) ->
     """The definition as named steps: those of recipes.layers, and of recipes.projections for the attention."""
 
     def attend(x: Any) -> Any:
-        return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, **attention_held(held))
+        return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, **layers.attention_held(held))
 
-    return layer(steps, x, (attend, lambda x: think(steps, x, held)), held)
+    return layers.layer(steps, x, (attend, lambda x: layers.think(steps, x, held)), held)
 
 
 def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
     """Return headway.functions' encoder layer."""
-    weights = EncoderLayerWeights(attention_weights(held), norm_weights(held, 1), feed_forward_weights(held), norm_weights(held, 2))
+    weights = EncoderLayerWeights(
+        layers.attention_weights(held), layers.norm_weights(held, 1), layers.feed_forward_weights(held), layers.norm_weights(held, 2)
+    )
     return functions.encoder_layer(x, weights, num_heads=num_heads, mask=mask)
 
 
@@ -75,13 +63,13 @@ PADDED = TEXTS["padded"]
 def probes() -> tuple[Probe, ...]:
     """With and without biases; both kinds of masks; a single sequence."""
     draw = Draw(61, 6, 2)
-    bare, biased = draw.weights(("",)), draw.weights(("",), biases=BIASED)
+    bare, biased = draw.weights(("",)), draw.weights(("",), biases=layers.BIASED)
     padding = PADDING[:, None, None]
     return (
         Probe("batch", {"x": draw.sequence(2, 5)} | bare, BATCH),
         Probe("biases", {"x": draw.sequence(2, 5)} | biased, BATCH),
         Probe("inner biases", {"x": draw.sequence(2, 5)} | draw.weights(("",), biases=("up",)), BATCH),
-        Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=PROJECTED), BATCH),
+        Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
         Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, SQUARE),
@@ -128,16 +116,16 @@ EXERCISE = Exercise(
     name="encoder_layer",
     definition=definition,
     recipe=recipe,
-    steps=STEPS,
+    steps=layers.STEPS,
     roles=(
         ROLES("x"),
         ROLES("query"),
         ROLES("key"),
         ROLES("value"),
         ROLES("mask"),
-        *weight_roles(("",)),
+        *layers.weight_roles(("",)),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
-        *SIZES,
+        *layers.SIZES,
     ),
     probes=probes,
     mistakes=MISTAKES,
@@ -146,7 +134,7 @@ EXERCISE = Exercise(
         (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
-        SAMPLE_NORM,
+        layers.SAMPLE_NORM,
         DECODING,
         SETTLED.masks(both(MASK_FORMS, MASK_SHAPES)),
     ),

@@ -7,21 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Step
-from headway.practice.recipes.distributions import (
-    BATCH,
-    FILTER,
-    GIVEN,
-    LOGITS,
-    MIN_P,
-    RETURNED,
-    ROWS,
-    ROWS_APART,
-    UNNORMALISED,
-    kept,
-    required,
-    softmax,
-)
+from headway.practice.exercise import Probe, Step
+from headway.practice.recipes import distributions
+from headway.practice.recipes.distributions import kept, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("min_p")
@@ -67,22 +55,21 @@ def probes() -> tuple[Probe, ...]:
         Probe("flat", {"logits": flat, "min_p": 0.5}),
         Probe("little", {"logits": flat, "min_p": 0.1}),
         Probe("steep", {"logits": numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4, "min_p": 0.3}),
-        Probe("rows", {"logits": rows, "min_p": 0.25}, BATCH, caution=ROWS_APART),
-        Probe("square", {"logits": random.standard_normal((4, 4)) * 1.5, "min_p": 0.3}, BATCH, caution=ROWS_APART),
+        Probe("rows", {"logits": rows, "min_p": 0.25}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe(
+            "square", {"logits": random.standard_normal((4, 4)) * 1.5, "min_p": 0.3}, distributions.BATCH, caution=distributions.ROWS_APART
+        ),
         Probe("with temperature", {"logits": flat, "min_p": 0.5, "temperature": 0.5}),
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = distributions.SAMPLER(
     name="min_p",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, required(MIN_P), *FILTER),
-    may_write=True,
+    roles=(distributions.LOGITS, required(distributions.MIN_P), *distributions.FILTER),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    drawing="read",
-    is_trained_through=False,
+    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Exercise, Probe
+from headway.practice.recipes import projections
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -11,8 +12,6 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
-from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
@@ -23,7 +22,7 @@ def probes() -> tuple[Probe, ...]:
     draw = Draw(13)
     heads = {"num_heads": 3}
     held = draw.weights(12, 12, output=12)
-    biased = draw.weights(12, 12, output=12, biases=PARTS)
+    biased = draw.weights(12, 12, output=12, biases=projections.PARTS)
     outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
     inner = {name: array for name, array in biased.items() if name != "output_bias"}
     padding = PADDING[:, None, None]
@@ -59,10 +58,10 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="multi_head_attention",
-    definition=definition,
-    recipe=recipe,
-    steps=STEPS,
-    roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, *OPTIONS, *SIZES),
+    definition=projections.definition,
+    recipe=projections.recipe,
+    steps=projections.STEPS,
+    roles=projections.attention_roles(projections.WEIGHTS),
     probes=probes,
     mistakes=(
         *HEADS,
@@ -77,6 +76,6 @@ EXERCISE = Exercise(
     ),
     conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
-    fused=FUSED,
+    fused=projections.FUSED,
     related=("grouped_query_attention", "stacked_heads_attention"),
 )

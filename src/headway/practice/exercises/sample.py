@@ -7,29 +7,12 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Mistake, Probe, Step
+from headway.practice.exercise import QUIET, Convention, Mistake, Probe, Step
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
-from headway.practice.recipes.distributions import (
-    AXIS,
-    BATCH,
-    GIVEN,
-    LOGITS,
-    RETURNED,
-    RNG,
-    ROWS,
-    ROWS_APART,
-    TEMPERATURE,
-    TOP_K,
-    TOP_P,
-    UNNORMALISED,
-    descending,
-    or_token,
-    put_back,
-    required,
-    softmax,
-)
+from headway.practice.recipes import distributions
+from headway.practice.recipes.distributions import descending, or_token, put_back, required, softmax
 from headway.practice.recipes.measuring import Ask, Measured
 from headway.practice.texts import Texts
 
@@ -157,22 +140,32 @@ def probes() -> tuple[Probe, ...]:
         Probe("cold top-p", {"logits": logits, "temperature": 0.3, "top_p": 0.6}),
         Probe("top-k and top-p", {"logits": logits, "top_k": 4, "top_p": 0.6}),
         Probe("all", {"logits": logits, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
-        Probe("rows", {"logits": rows, "temperature": 0.7}, BATCH, caution=ROWS_APART),
-        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, BATCH, caution=ROWS_APART),
+        Probe("rows", {"logits": rows, "temperature": 0.7}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, distributions.BATCH, caution=distributions.ROWS_APART),
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = distributions.SAMPLER(
     name="sample",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, TEMPERATURE, required(TOP_K), required(TOP_P), RNG, AXIS),
-    may_write=True,
+    roles=(
+        distributions.LOGITS,
+        distributions.TEMPERATURE,
+        required(distributions.TOP_K),
+        required(distributions.TOP_P),
+        distributions.RNG,
+        distributions.AXIS,
+    ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, tuple(map(or_token, (*RETURNED[:2], UNNORMALISED))), ORDERS, AT_ZERO),
+    conventions=(
+        distributions.GIVEN,
+        distributions.ROWS,
+        tuple(map(or_token, (*distributions.RETURNED[:2], distributions.UNNORMALISED))),
+        ORDERS,
+        AT_ZERO,
+    ),
     recoveries=(temperature_recovery(TEXTS, _slope),),
-    drawing="read",
-    is_trained_through=False,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.recipes import projections
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -11,19 +12,6 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.projections import (
-    FUSED,
-    NUM_HEADS,
-    OPERANDS,
-    OPTIONS,
-    PARTS,
-    SEQUENCE,
-    SIZES,
-    STEPS,
-    WITH_OPTIONAL_OUTPUT,
-    definition,
-    recipe,
-)
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
@@ -71,8 +59,8 @@ def probes() -> tuple[Probe, ...]:
     """All sizes distinct, then square; masks; biases; an output projection; several heads; projected inputs."""
     draw = Draw(19)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
-    biased = draw.weights(7, 7, biases=PARTS[:3])
-    outer = draw.weights(7, 7, output=7, biases=PARTS)
+    biased = draw.weights(7, 7, biases=projections.PARTS[:3])
+    outer = draw.weights(7, 7, output=7, biases=projections.PARTS)
     heads = {"num_heads": 3}
     padding = PADDING[:, None]
     return (
@@ -118,10 +106,10 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="self_attention",
-    definition=definition,
-    recipe=recipe,
-    steps=STEPS,
-    roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, WIDTH, *SIZES),
+    definition=projections.definition,
+    recipe=projections.recipe,
+    steps=projections.STEPS,
+    roles=projections.attention_roles(projections.WITH_OPTIONAL_OUTPUT, WIDTH),
     probes=probes,
     mistakes=(
         *WEIGHTS,
@@ -137,6 +125,6 @@ EXERCISE = Exercise(
     ),
     conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
-    fused=FUSED,
+    fused=projections.FUSED,
     related=("multi_head_attention", "grouped_query_attention"),
 )

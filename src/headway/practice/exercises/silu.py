@@ -8,19 +8,9 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import QUIET, Exercise, Inputs, Probe
+from headway.practice.recipes import activations
 from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
-from headway.practice.recipes.activations import (
-    ARRAYS,
-    X,
-    answers_at,
-    floating,
-    gelu,
-    gelu_tanh,
-    hard_swish,
-    mish,
-    probes_of,
-    sigmoid,
-)
+from headway.practice.recipes.activations import ARRAYS, X, answers_at, floating, probes_of, sigmoid
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -60,12 +50,12 @@ MISTAKES = (
     TEXTS.mistake("sigmoid_of_sigmoid", {"gate": lambda x: sigmoid(sigmoid(x))}),
     TEXTS.mistake("tanh_for_sigmoid", {"gate": numpy.tanh}),
     TEXTS.mistake("softmax_for_sigmoid", {"gate": _softmax}),
-    TEXTS.mistake("hard_gate", instead(hard_swish)),
+    TEXTS.mistake("hard_gate", instead(activations.hard_swish)),
     relu_instead(USE),
-    TEXTS.mistake("gelu", instead(gelu)),
-    TEXTS.mistake("gelu_tanh", instead(gelu_tanh)),
+    TEXTS.mistake("gelu", instead(activations.gelu)),
+    TEXTS.mistake("gelu_tanh", instead(activations.gelu_tanh)),
     softplus_instead(USE),
-    TEXTS.mistake("mish", instead(mish)),
+    TEXTS.mistake("mish", instead(activations.mish)),
     TEXTS.mistake("derivative_returned", instead(_derivative)),
     not_bent(USE),
     TEXTS.mistake("sign_turned", {"apply": lambda x, gate: -x * gate}),

@@ -8,21 +8,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Step
-from headway.practice.recipes.distributions import (
-    AXIS,
-    BATCH,
-    GIVEN,
-    LOGITS,
-    RETURNED,
-    RNG,
-    ROWS,
-    ROWS_APART,
-    TEMPERATURE,
-    TOKENS,
-    required,
-    softmax,
-)
+from headway.practice.exercise import Inputs, Probe, Recovery, Step
+from headway.practice.recipes import distributions
+from headway.practice.recipes.distributions import required, softmax
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.texts import Texts
 
@@ -104,23 +92,22 @@ def probes() -> tuple[Probe, ...]:
         Probe("hot", {"logits": row, "temperature": 2.0}),
         Probe("cold", {"logits": row, "temperature": 0.5}),
         Probe("at one", {"logits": row, "temperature": 1.0}),
-        Probe("rows", {"logits": rows, "temperature": 1.7}, BATCH, caution=ROWS_APART),
-        Probe("square", {"logits": random.standard_normal((4, 4)), "temperature": 0.6}, BATCH, caution=ROWS_APART),
+        Probe("rows", {"logits": rows, "temperature": 1.7}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe(
+            "square", {"logits": random.standard_normal((4, 4)), "temperature": 0.6}, distributions.BATCH, caution=distributions.ROWS_APART
+        ),
         Probe("at zero", {"logits": row, "temperature": 0.0}, caution=ZERO),
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = distributions.SAMPLER(
     name="temperature",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, required(TEMPERATURE), RNG, AXIS),
-    may_write=True,
+    roles=(distributions.LOGITS, required(distributions.TEMPERATURE), distributions.RNG, distributions.AXIS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS)),
+    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED[:2], distributions.TOKENS)),
     recoveries=(temperature_recovery(TEXTS),),
-    drawing="read",
-    is_trained_through=False,
 )

@@ -7,22 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Step
-from headway.practice.recipes.distributions import (
-    BATCH,
-    FILTER,
-    GIVEN,
-    LOGITS,
-    RETURNED,
-    ROWS,
-    ROWS_APART,
-    TOP_K,
-    UNNORMALISED,
-    descending,
-    kept,
-    required,
-    softmax,
-)
+from headway.practice.exercise import Probe, Step
+from headway.practice.recipes import distributions
+from headway.practice.recipes.distributions import descending, kept, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("top_k")
@@ -96,23 +83,20 @@ def probes() -> tuple[Probe, ...]:
         Probe("one", {"logits": row, "top_k": 1}),
         Probe("five", {"logits": row[::-1].copy(), "top_k": 5}),
         Probe("all", {"logits": row, "top_k": 7}),
-        Probe("rows", {"logits": rows, "top_k": 2}, BATCH, caution=ROWS_APART),
-        Probe("square", {"logits": random.standard_normal((4, 4)), "top_k": 3}, BATCH, caution=ROWS_APART),
+        Probe("rows", {"logits": rows, "top_k": 2}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe("square", {"logits": random.standard_normal((4, 4)), "top_k": 3}, distributions.BATCH, caution=distributions.ROWS_APART),
         Probe("more than the vocabulary", {"logits": row, "top_k": 9}, ALL),
         Probe("with temperature", {"logits": row, "top_k": 3, "temperature": 0.5}),
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = distributions.SAMPLER(
     name="top_k",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, required(TOP_K), *FILTER),
-    may_write=True,
+    roles=(distributions.LOGITS, required(distributions.TOP_K), *distributions.FILTER),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    drawing="read",
-    is_trained_through=False,
+    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

@@ -8,23 +8,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Step
-from headway.practice.recipes.distributions import (
-    BATCH,
-    FILTER,
-    GIVEN,
-    LOGITS,
-    RETURNED,
-    ROWS,
-    ROWS_APART,
-    TOP_P,
-    UNNORMALISED,
-    descending,
-    kept,
-    put_back,
-    required,
-    softmax,
-)
+from headway.practice.exercise import Probe, Step
+from headway.practice.recipes import distributions
+from headway.practice.recipes.distributions import descending, kept, put_back, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("top_p")
@@ -115,22 +101,19 @@ def probes() -> tuple[Probe, ...]:
         Probe("one above p", {"logits": steep, "top_p": 0.9}),
         Probe("little", {"logits": flat, "top_p": 0.15}),
         Probe("nearly all", {"logits": flat, "top_p": 0.99}),
-        Probe("rows", {"logits": rows, "top_p": 0.7}, BATCH, caution=ROWS_APART),
-        Probe("square", {"logits": square, "top_p": 0.55}, BATCH, caution=ROWS_APART),
+        Probe("rows", {"logits": rows, "top_p": 0.7}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe("square", {"logits": square, "top_p": 0.55}, distributions.BATCH, caution=distributions.ROWS_APART),
         Probe("with temperature", {"logits": flat, "top_p": 0.6, "temperature": 0.5}),
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = distributions.SAMPLER(
     name="top_p",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, required(TOP_P), *FILTER),
-    may_write=True,
+    roles=(distributions.LOGITS, required(distributions.TOP_P), *distributions.FILTER),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    drawing="read",
-    is_trained_through=False,
+    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

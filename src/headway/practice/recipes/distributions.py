@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
 
-from headway.practice.exercise import MISSING, Convention, Inputs, Role
+from headway.practice.exercise import MISSING, Convention, Exercise, Inputs, Role
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -133,6 +134,9 @@ TOP_P = ROLES("top_p", neutral=None)
 MIN_P = ROLES("min_p")
 RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)
+SAMPLER = partial(Exercise, may_write=True, drawing="read", is_trained_through=False)
+"""An exercise whose function draws tokens, or returns their probabilities."""
+
 FILTER = (
     TEMPERATURE,
     RNG,

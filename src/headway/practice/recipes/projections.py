@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -210,5 +210,11 @@ SIZES = (
     ROLES.size("batch_size", lambda inputs: inputs["query"].shape[0] if inputs["query"].ndim > 2 else None),
     ROLES.size("has_bias", lambda inputs: "query_bias" in inputs),
 )
+
+
+def attention_roles(weights: Sequence[Role], *more: Role) -> tuple[Role, ...]:
+    """Return the roles of an attention of sequences with these weights, and further operands."""
+    return (*OPERANDS, SEQUENCE, *weights, NUM_HEADS, *OPTIONS, *more, *SIZES)
+
 
 FUSED = (("query_weight", "key_weight", "value_weight"), ("key_weight", "value_weight"))
