@@ -24,10 +24,12 @@ class Packed(Matrix):
         bfloat16   (num_blocks, num_columns / 2, 16, 2) bfloat16      code
         int8       (num_blocks, num_groups, 8, 16, 4) int8            code · scale[row, column // 32]
         int4       (num_blocks, num_groups, 4, 16, 4) uint8           (nibble - 8) · scale[row, column // 32]
+        int8_rows  (num_blocks, num_groups, 8, 16, 4) int8            code · scale[row]
 
     The lower nibbles of an int4 matrix are columns 0 to 15 of a group, the upper ones 16 to 31.
 
-    scales   (num_blocks, num_groups, 16) float16; None for float32 and bfloat16
+    scales   (num_blocks, num_groups, 16) float16; for int8_rows (num_blocks, 2, 16) float32, the scales of rows and the sums of their
+             codes; None for float32 and bfloat16
     rows     number of rows without padding
     columns  number of columns without padding
     """
@@ -52,8 +54,9 @@ class Packed(Matrix):
             padded = rearrange(cast(self.codes, xp.float32), "block pair row column -> (block row) (pair column)")
         else:
             assert self.scales is not None
-            codes = cast(self.codes if self.kind == "int8" else _signed_nibbles(self.codes), xp.float32)
-            scaled = codes * cast(self.scales, xp.float32)[:, :, None, :, None]
+            codes = cast(_signed_nibbles(self.codes) if self.kind == "int4" else self.codes, xp.float32)
+            scales = self.scales[:, :1] if self.kind == "int8_rows" else self.scales
+            scaled = codes * cast(scales, xp.float32)[:, :, None, :, None]
             padded = rearrange(scaled, "block group part row column -> (block row) (group part column)")
         return padded[: self.rows, : self.columns]
 

@@ -13,6 +13,7 @@ from headway.kernels.cpu.compiled_encoder import CompiledEncoder, check_encoder_
 from headway.kernels.cpu.packed_file import SMALL, packed_weights
 from headway.kernels.cpu.packing import tree_bytes
 from headway.kernels.cpu.progress import Progress, log_progress
+from headway.kernels.cpu.row_products import HAS_ROW_TILES
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import ThreadPool
 from headway.trees import leaves, tree_from_leaves
@@ -47,6 +48,8 @@ def compiled_encoder(
     """
     spec = checkpoint.architecture.spec(checkpoint.config)
     check_encoder_supported(spec)
+    if kind == "int8" and HAS_ROW_TILES:
+        kind = "int8_rows"
     folder = folder or user_cache_path("headway")
     runtime = Runtime(num_threads, folder / "compiled", progress)
     key = fingerprint(path)

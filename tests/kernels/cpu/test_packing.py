@@ -38,7 +38,7 @@ def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
 @given(rows=st.integers(1, 70), columns=st.integers(1, 100), seed=st.integers(0, 99))
 def test_every_shape_is_unpacked(runtime, rows, columns, seed):
     matrix = random(rows, columns, seed)
-    for kind, tolerance in (("float32", 0), ("bfloat16", 2**-8), ("int8", 1 / 250), ("int4", 1 / 3)):
+    for kind, tolerance in (("float32", 0), ("bfloat16", 2**-8), ("int8", 1 / 250), ("int8_rows", 1 / 250), ("int4", 1 / 3)):
         back = pack("x", matrix, kind, runtime.pack, runtime.pool).dense()
         assert back.shape == matrix.shape
         assert abs(back - matrix).max() <= tolerance * abs(matrix).max(), kind
@@ -81,5 +81,14 @@ def test_a_weight_that_is_not_finite_is_an_error_that_names_the_tensor(runtime, 
 
 
 def test_bits_per_weight():
-    for kind, bits in (("float32", 32), ("bfloat16", 16), ("int8", 8.5), ("int4", 4.5)):
+    for kind, bits in (("float32", 32), ("bfloat16", 16), ("int8", 8.5), ("int8_rows", 8.5), ("int4", 4.5)):
         assert num_bytes(kind, (64, 128)) * 8 / (64 * 128) == bits
+
+
+def test_a_row_has_one_scale_and_the_sum_of_its_codes(runtime):
+    matrix = random(19, 70)
+    packed = pack("x", matrix, "int8_rows", runtime.pack, runtime.pool)
+    scales, sums = (packed.scales[:, part].reshape(-1) for part in (0, 1))
+    numpy.testing.assert_allclose(scales[:19], abs(matrix).max(-1) / 127, rtol=1e-6)
+    assert not scales[19:].any()
+    numpy.testing.assert_array_equal(sums, packed.codes.transpose(0, 3, 1, 2, 4).reshape(32, -1).sum(-1, dtype=int))

@@ -15,9 +15,11 @@ from headway.kernels.cpu.activation_buffers import Buffers
 from headway.kernels.cpu.instructions import ALL
 from headway.kernels.cpu.products import int_product, multiply, pair_product
 from headway.kernels.cpu.projections import store_activations
+from headway.kernels.cpu.row_products import row_product
+from headway.kernels.cpu.row_tiles import round_row
 from tests.kernels.cpu.emulation import emulating_call
 
-NUM_TOKENS = 27  # uses tiles of every size: 27 = 2 · 12 + 2 + 1 = 3 · 8 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
+NUM_TOKENS = 27  # uses tiles of every size: 27 = 24 + 3 = 2 · 12 + 3 = 3 · 8 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
 
 
 def int64_array(address, count):
@@ -82,6 +84,65 @@ def test_sums_are_exact_and_scaled_once(each, kind, monkeypatch):
         arrays = [at_a_cache_line(codes), scales, x, x_scales, x_sums]
         multiply(*(array.ctypes.data for array in arrays), num_groups, out.ctypes.data, NUM_TOKENS)
         numpy.testing.assert_array_equal(out, in_numpy(weights, scales, x, x_scales))
+
+
+def interleaved(codes):
+    """Return uint8 (num_tokens, num_inputs) as the tiles of rows read them: (num_tokens / 24, num_inputs / 4, 24, 4)."""
+    padded = numpy.pad(codes, ((0, -len(codes) % 24), (0, 0)))
+    return padded.reshape(-1, 24, codes.shape[1] // 4, 4).transpose(0, 2, 1, 3)
+
+
+def place(argument):
+    """Return the address of an array, and a number as it is."""
+    return argument if isinstance(argument, int) else argument.ctypes.data
+
+
+@pytest.mark.parametrize("each", [each for each in ALL if each.row_tile_tokens], ids=lambda each: each.name)
+def test_sums_of_whole_rows_are_exact_and_scaled_once(each, monkeypatch):
+    monkeypatch.setattr(instructions, "call", emulating_call)
+    product = row_product(each)
+
+    @njit
+    def multiply(weights, numbers, bias, bias_rows, x, columns, scales, zeros, out, num_tokens):
+        product(weights, numbers, bias, bias_rows, x, columns, scales, zeros, out, num_tokens)
+
+    random, num_tokens = numpy.random.default_rng(3), 59  # 2 · 24 + 8 + 3 = 9 · 6 + 2 · 2 + 1
+    for columns, bias_rows in ((32, 0), (96, 16), (1088, 5)):
+        weights, x = random.integers(-127, 128, (16, columns)), random.integers(0, 256, (num_tokens, columns))
+        weights[0], weights[1], x[0], x[1] = 127, -127, 255, 0
+        zeros, x_scales = random.integers(0, 256, num_tokens, numpy.int32), random.random(num_tokens, numpy.float32)
+        numbers, bias = numpy.stack([random.random(16), weights.sum(-1)]).astype(numpy.float32), random.random(16, numpy.float32)
+        out = numpy.full((num_tokens, 16), numpy.nan, numpy.float32)
+        codes = weights.reshape(16, -1, 4).transpose(1, 0, 2).astype(numpy.int8)
+        first = at_a_cache_line(codes), at_a_cache_line(numbers), bias
+        second = numpy.ascontiguousarray(interleaved(x.astype(numpy.uint8))), columns, x_scales, zeros, out
+        multiply(*map(place, first), bias_rows, *map(place, second), num_tokens)
+        sums = (x - zeros[:, None]) @ weights.T
+        expected = sums.astype(numpy.float32) * (x_scales[:, None] * numbers[0]).astype(float) + bias * (numpy.arange(16) < bias_rows)
+        numpy.testing.assert_array_equal(out, expected.astype(numpy.float32))
+
+
+@pytest.mark.parametrize("count", [1, 16, 45, 128])
+def test_rows_are_rounded_to_256_codes_from_their_least_to_their_greatest_number(count):
+    @njit
+    def round_numbers(numbers, codes, scale, zero):
+        round_row(numbers, count, codes, scale, zero)
+
+    random, padded = numpy.random.default_rng(count), -(-count // 16) * 16
+    rows = random.standard_normal((5, count)).astype(numpy.float32) * numpy.float32([[1], [1e-5], [3e4], [0], [1]])
+    rows[4] = abs(rows[4])
+    for row in rows:
+        codes, scale, zero = numpy.full((padded // 4, 24, 4), 7, numpy.uint8), numpy.zeros(1, numpy.float32), numpy.zeros(1, numpy.int32)
+        round_numbers(*(array.ctypes.data for array in (row, codes, scale, zero)))
+        back = scale * (codes[:, 0].reshape(-1)[:count].astype(numpy.int32) - zero)
+        assert abs(back - row).max() <= 1.01 * scale[0]  # half a step, and half a step of the zero point
+        assert (codes[:, 1:] == 7).all()
+        assert 0 <= zero[0] <= 255
+        for number in (numpy.nan, numpy.inf, -numpy.inf):
+            changed = row.copy()
+            changed[-1] = number
+            round_numbers(*(array.ctypes.data for array in (changed, codes, scale, zero)))
+            assert numpy.isnan(scale[0])
 
 
 @pytest.mark.parametrize("num_columns", [32, 96, 1088])

@@ -9,8 +9,8 @@ from headway.kernels.cpu.instructions import detect
 from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, MIN_INT16_TOKENS, NUM_ROWS, WIDE_BYTES
 from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 
-PADDED_TOKENS = 12
-"""Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
+PADDED_TOKENS = 24
+"""Activation buffers hold a multiple of this number of tokens: 24 are interleaved for weights with one scale per row."""
 
 
 def product_scratch_bytes(num_tokens: int, columns: int) -> int:
@@ -27,12 +27,17 @@ class Buffers:
         self._allocated: list[numpy.ndarray] = []
         self._int8: list[tuple[numpy.ndarray, int]] = []
 
-    def activations(self, num_rows: int, width: int) -> int:
-        """Return the address of the record of new activations."""
+    def activations(self, num_rows: int, width: int, *, is_written_in_parts: bool = False) -> int:
+        """Return the address of the record of new activations.
+
+        is_written_in_parts   True if rows that are rounded as a whole are written in parts, and need memory for float32
+        """
         columns = round_up(width, GROUP)
         record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
         record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
-        if self._kind in ("int8", "int4"):
+        if self._kind == "int8_rows":
+            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4} | ({"x_floats": 4 * GROUP} if is_written_in_parts else {})
+        elif self._kind in ("int8", "int4"):
             bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4}
             if self._kind == "int8" and detect().uses_int16_tiles:
                 bytes_per_group |= {"x_int16": 2 * GROUP, "x_int16_scales": 4}

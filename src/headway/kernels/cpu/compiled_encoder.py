@@ -82,7 +82,7 @@ class CompiledEncoder:
         check_encoder_supported(spec)
         self.spec, self.weights, self.max_seq_len = spec, weights, max_seq_len
         self._encoder_pass, self._pool, self._lock, self._is_closed = encoder_pass, pool, threading.Lock(), False
-        self._kind: str = weights.token_embedding.kind
+        self._kind: str = weights.layers[0].attention.query.weight.kind
         self._embedding, self._types = matrix_record(weights.token_embedding), matrix_record(weights.token_type_embedding)
         self._layers = records.unset(records.LAYER, len(spec.layers))
         self._launches = records.unset(records.ENCODER)
@@ -176,7 +176,7 @@ class CompiledEncoder:
         self._buffers = buffers = Buffers(num_tokens, self._kind)
         launch["normed_activations"] = buffers.activations(num_tokens, spec.hidden_size)
         launch["attended_activations"] = buffers.activations(num_tokens, size)
-        self._layers["inner_activations"] = buffers.activations(num_tokens, inner)
+        self._layers["inner_activations"] = buffers.activations(num_tokens, inner, is_written_in_parts=True)
         records.check_set(self._layers)
         for name in ("queries", "new_keys", "new_values", "attended"):
             launch[name] = buffers.allocate(4 * num_tokens * round_up(size, NUM_ROWS)).ctypes.data

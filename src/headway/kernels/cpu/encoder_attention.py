@@ -15,8 +15,8 @@ import numpy
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import REASSOCIATE, exp, rotate
 from headway.kernels.cpu.kv_page import padded_size
-from headway.kernels.cpu.lanes import largest_of_rows
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, NUM_ROWS, QUERIES_PER_CHUNK
+from headway.kernels.cpu.lanes import largest_of_rows, transpose_block, write_rows
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, INT8_ROWS, NUM_ROWS, QUERIES_PER_CHUNK
 from headway.kernels.cpu.memory import compiled, float32_view, float_field, int64_view
 from headway.kernels.cpu.products import float32_product
 from headway.kernels.cpu.projections import padded_tokens, store_activations
@@ -55,18 +55,37 @@ def _read_head(launch: Any, base: int, row: int, head: int, out: Any) -> None:
 @compiled
 def _pack_keys(launch: Any, layer: Any, first: int, last: int, head: int, out_address: int, scratch: int) -> None:
     """Copy keys to (num_blocks, head_dim, 16), rotated; the last block is padded with zeros."""
-    head_dim, num_padded = launch[layout.HEAD_DIM], padded_size(last - first)
-    out, x = float32_view(out_address, num_padded * head_dim), float32_view(scratch, head_dim)
-    for key in range(num_padded):
-        start = key // NUM_ROWS * NUM_ROWS * head_dim + key % NUM_ROWS
-        if key < last - first:
-            _read_head(launch, launch[layout.NEW_KEYS], first + key, head, x)
-            _rotate(layer, key, x)
-            for i in range(head_dim):
-                out[start + NUM_ROWS * i] = x[i]
+    head_dim, num_rows = launch[layout.HEAD_DIM], padded_tokens(launch[layout.NUM_TOKENS])
+    for key in range(0, last - first, NUM_ROWS):
+        out = out_address + 4 * key * head_dim
+        count = min(NUM_ROWS, last - first - key)
+        if head_dim % NUM_ROWS == 0 and count == NUM_ROWS and not layer[layout.ROTARY_HALF]:
+            for start in range(0, head_dim, NUM_ROWS):
+                block = (head * head_dim + start) // NUM_ROWS
+                source = launch[layout.NEW_KEYS] + 4 * NUM_ROWS * (block * num_rows + first + key)
+                transpose_block(source, 4 * NUM_ROWS, out + 4 * NUM_ROWS * start)
         else:
+            _pack_block(launch, layer, first, key, count, head, out, scratch)
+
+
+@compiled
+def _pack_block(launch: Any, layer: Any, first: int, key: int, count: int, head: int, out_address: int, scratch: int) -> None:
+    """Copy up to 16 keys to (head_dim, 16), rotated."""
+    head_dim = launch[layout.HEAD_DIM]
+    rows, out = float32_view(scratch, NUM_ROWS * head_dim), float32_view(out_address, NUM_ROWS * head_dim)
+    for row in range(count):
+        x = float32_view(scratch + 4 * row * head_dim, head_dim)
+        _read_head(launch, launch[layout.NEW_KEYS], first + key + row, head, x)
+        _rotate(layer, key + row, x)
+    for i in range(count * head_dim, NUM_ROWS * head_dim):
+        rows[i] = F(0)
+    if head_dim % NUM_ROWS == 0:
+        for start in range(0, head_dim, NUM_ROWS):
+            transpose_block(scratch + 4 * start, 4 * head_dim, out_address + 4 * NUM_ROWS * start)
+    else:
+        for row in range(NUM_ROWS):
             for i in range(head_dim):
-                out[start + NUM_ROWS * i] = F(0)
+                out[NUM_ROWS * i + row] = rows[row * head_dim + i]
 
 
 @compiled
@@ -141,6 +160,25 @@ def attend_text(launch: Any, layer: Any, first: int, last: int, head: int, scrat
 
 
 @compiled
+def _read_queries(launch: Any, layer: Any, first: int, begin: int, count: int, head: int, scale: Any, out: int) -> None:
+    """Copy queries to (count, head_dim), scaled and rotated."""
+    head_dim, num_rows = launch[layout.HEAD_DIM], padded_tokens(launch[layout.NUM_TOKENS])
+    if head_dim % NUM_ROWS == 0:
+        for start in range(0, head_dim, NUM_ROWS):
+            block = (head * head_dim + start) // NUM_ROWS
+            source = launch[layout.QUERIES] + 4 * NUM_ROWS * (block * num_rows + first + begin)
+            write_rows(source, count, out + 4 * start, 4 * head_dim, F(0))
+    else:
+        for row in range(count):
+            _read_head(launch, launch[layout.QUERIES], first + begin + row, head, float32_view(out + 4 * row * head_dim, head_dim))
+    x = float32_view(out, count * head_dim)
+    for i in range(count * head_dim):
+        x[i] *= scale
+    for row in range(count):
+        _rotate(layer, begin + row, float32_view(out + 4 * row * head_dim, head_dim))
+
+
+@compiled
 def _attend_queries(
     launch: Any,
     layer: Any,
@@ -165,12 +203,7 @@ def _attend_queries(
     first_key, last_key = max(begin - reach, 0) // NUM_ROWS * NUM_ROWS, min(end + reach, num_keys)
     scores = scratch + 4 * QUERIES_PER_CHUNK * head_dim
     out = scores + 4 * QUERIES_PER_CHUNK * padded_keys
-    for row in range(count):
-        target = float32_view(scratch + 4 * row * head_dim, head_dim)
-        _read_head(launch, launch[layout.QUERIES], first + begin + row, head, target)
-        for i in range(head_dim):
-            target[i] *= scale
-        _rotate(layer, begin + row, target)
+    _read_queries(launch, layer, first, begin, count, head, scale, scratch)
     for key in range(first_key, last_key, NUM_ROWS):
         block, block_out = keys + 4 * key * head_dim, scores + 4 * (key - first_key)
         float32_product(block, scratch, 4 * head_dim, head_dim, block_out, 4 * padded_keys, count, 0)
@@ -189,7 +222,7 @@ def _attend_queries(
     for row in range(count):
         token, address = first + begin + row, out + 4 * row * padded
         answer = float32_view(address, head_dim)
-        if head_dim % GROUP:
+        if head_dim % GROUP or x[layout.X_KIND] == INT8_ROWS:
             place = launch[layout.ATTENDED] + 4 * (token * launch[layout.NUM_HEADS] + head) * head_dim
             _divide(answer, totals[row], head_dim, float32_view(place, head_dim))
         else:

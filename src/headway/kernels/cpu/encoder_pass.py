@@ -11,9 +11,20 @@ from typing import Any
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import norm_row
 from headway.kernels.cpu.encoder_attention import attend_text
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, ROWS_AT_ONCE, TASK_SIZE
+from headway.kernels.cpu.layout import (
+    ACTIVATIONS_SIZE,
+    CACHE_LINE,
+    GROUP,
+    INT8_ROWS,
+    LAYER_SIZE,
+    MATRIX_SIZE,
+    ROW_TOKENS,
+    ROWS_AT_ONCE,
+    TASK_SIZE,
+)
 from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.projections import project, project_to_blocks, project_up, read_row, store_activations
+from headway.kernels.cpu.row_products import store_row
 
 
 @compiled
@@ -48,26 +59,43 @@ def _store_row(launch: Any, token: int, weight: int, bias: int, scratch: int) ->
     if weight:
         _normalize(launch, address, weight, bias, scratch)
         address = scratch
-    store_activations(int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE), token, address, 0, launch[layout.HIDDEN_SIZE])
+    _store(int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE), token, address, launch[layout.HIDDEN_SIZE])
+
+
+@compiled
+def _store(x: Any, token: int, numbers: int, count: int) -> None:
+    """Store all activations of a token."""
+    if x[layout.X_KIND] == INT8_ROWS:
+        store_row(x, token, numbers, count)
+    else:
+        store_activations(x, token, numbers, 0, count)
+
+
+@compiled
+def _rows_at_once(x: Any) -> int:
+    """Return the number of rows that one task rounds: they share cache lines."""
+    return ROW_TOKENS if x[layout.X_KIND] == INT8_ROWS else ROWS_AT_ONCE
 
 
 @compiled
 def _embed_rows(launch: Any, counter: int, layer: Any, scratch: int) -> int:
+    num_tokens, at_once = launch[layout.NUM_TOKENS], _rows_at_once(int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE))
     task = fetch_and_add(counter)
-    while task * ROWS_AT_ONCE < launch[layout.NUM_TOKENS]:
-        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, launch[layout.NUM_TOKENS])):
+    while task * at_once < num_tokens:
+        for token in range(task * at_once, min((task + 1) * at_once, num_tokens)):
             _embed_row(launch, token, scratch)
             _store_row(launch, token, layer[layout.ATTENTION_NORM], layer[layout.ATTENTION_NORM_BIAS], scratch)
         task = next_task(counter)
-    return (launch[layout.NUM_TOKENS] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+    return (num_tokens + at_once - 1) // at_once
 
 
 @compiled
 def _finish_rows(launch: Any, counter: int, sum_norm: int, sum_bias: int, weight: int, bias: int, is_last: bool, scratch: int) -> int:
     """Normalize the sums of a residual connection, if there is a post-norm, and store them for the next part or apply the final norm."""
+    num_tokens, at_once = launch[layout.NUM_TOKENS], _rows_at_once(int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE))
     task = fetch_and_add(counter)
-    while task * ROWS_AT_ONCE < launch[layout.NUM_TOKENS]:
-        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, launch[layout.NUM_TOKENS])):
+    while task * at_once < num_tokens:
+        for token in range(task * at_once, min((task + 1) * at_once, num_tokens)):
             address = launch[layout.RESIDUAL] + 4 * token * launch[layout.HIDDEN_SIZE]
             if sum_norm:
                 _normalize(launch, address, sum_norm, sum_bias, address)
@@ -76,7 +104,7 @@ def _finish_rows(launch: Any, counter: int, sum_norm: int, sum_bias: int, weight
             elif weight:
                 _normalize(launch, address, weight, bias, address)
         task = next_task(counter)
-    return (launch[layout.NUM_TOKENS] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+    return (num_tokens + at_once - 1) // at_once
 
 
 @compiled
@@ -93,15 +121,15 @@ def _attend_all(launch: Any, counter: int, layer: Any, scratch: int) -> int:
 
 
 @compiled
-def _store_attended(launch: Any, counter: int, num_tokens: int) -> int:
-    """Store the results of attention for the product that follows."""
-    size, x = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM], int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
+def _store_rows(counter: int, x: Any, numbers: int, stride: int, count: int, num_tokens: int) -> int:
+    """Store rows of `count` float32 numbers, whose addresses are `stride` bytes apart, for the product that follows."""
+    at_once = _rows_at_once(x)
     task = fetch_and_add(counter)
-    while task * ROWS_AT_ONCE < num_tokens:
-        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, num_tokens)):
-            store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
+    while task * at_once < num_tokens:
+        for token in range(task * at_once, min((task + 1) * at_once, num_tokens)):
+            _store(x, token, numbers + token * stride, count)
         task = next_task(counter)
-    return (num_tokens + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+    return (num_tokens + at_once - 1) // at_once
 
 
 @compiled
@@ -137,8 +165,9 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     counter += 3 * line
     wait_for_all(counter, _attend_all(launch, counter, layer, scratch))
     counter += line
-    if launch[layout.HEAD_DIM] % GROUP:
-        wait_for_all(counter, _store_attended(launch, counter, num_tokens))
+    if launch[layout.HEAD_DIM] % GROUP or attended[layout.X_KIND] == INT8_ROWS:
+        size = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM]
+        wait_for_all(counter, _store_rows(counter, attended, launch[layout.ATTENDED], 4 * size, size, num_tokens))
     counter += line
     wait_for_all(counter, project(launch, counter, output, attended, num_tokens, launch[layout.RESIDUAL], scratch, 1.0))
     counter += line
@@ -147,6 +176,10 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     wait_for_all(counter, _finish_rows(launch, counter, sum_norm, sum_bias, weight, bias, False, scratch))
     counter += line
     wait_for_all(counter, project_up(launch, counter, address, normed, inner, num_tokens, scratch))
+    counter += line
+    if inner[layout.X_KIND] == INT8_ROWS:
+        columns = inner[layout.X_COLUMNS]
+        wait_for_all(counter, _store_rows(counter, inner, inner[layout.X_FLOATS], 4 * columns, columns, num_tokens))
     counter += line
     wait_for_all(counter, project(launch, counter, down, inner, num_tokens, launch[layout.RESIDUAL], scratch, 1.0))
     counter += line

@@ -47,6 +47,8 @@ class Instructions:
     int8_tile_tokens   number of tokens that an int8 tile multiplies by each weight it loads
     int4_tile_tokens   the same for an int4 tile
     uses_int16_tiles   True if int8 weights are converted to int16 first when there are many tokens
+    row_tile_tokens    number of tokens that a tile of int8 weights with one scale per row multiplies by each weight it loads; 0 if no
+                       instruction multiplies codes from 0 to 255 by int8 exactly, and encoders keep a scale per 32 inputs
     has_bfloat16_dot   True if pairs of bfloat16 are multiplied by pairs of bfloat16, to which activations are then rounded
     """
 
@@ -56,6 +58,7 @@ class Instructions:
     int8_tile_tokens: int = 4
     int4_tile_tokens: int = 4
     uses_int16_tiles: bool = False
+    row_tile_tokens: int = 0
     has_bfloat16_dot: bool = False
     features: tuple[str, ...] = field(default=())
 
@@ -80,6 +83,10 @@ class Instructions:
     def reduce_total(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
         """Convert a total of dot_unsigned to one int32 per lane."""
         return total
+
+    def dot_bytes(self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, weights: ir.Value) -> ir.Value:
+        """Return total + Σ of four products of a code from 0 to 255 and an int8 weight in each lane; for sets with row_tile_tokens."""
+        raise NotImplementedError
 
     def dot_int16(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """Return total + Σ of two int16 products in each lane."""
@@ -158,6 +165,7 @@ class Vnni(X86):
     offset: int = 128
     int8_tile_tokens: int = 8
     int4_tile_tokens: int = 8
+    row_tile_tokens: int = 24
     features: tuple[str, ...] = ("avx512f", "avx512vl", "avx512bw", "avx512vnni")
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
@@ -167,6 +175,10 @@ class Vnni(X86):
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """See Instructions."""
         return call(builder, f"llvm.x86.avx512.vpdpbusd.{32 * self.lanes}", total.type, total, weights, activation)
+
+    def dot_bytes(self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, weights: ir.Value) -> ir.Value:
+        """See Instructions."""
+        return self.dot_unsigned(builder, total, codes, weights)
 
 
 @dataclass(frozen=True)
@@ -206,7 +218,7 @@ class Dotprod(Instructions):
 ALL = (
     Bfloat16(),
     Vnni(),
-    Vnni(name="avxvnni", lanes=8, int8_tile_tokens=6, int4_tile_tokens=4, features=("avx2", "fma", "avxvnni")),
+    Vnni(name="avxvnni", lanes=8, int8_tile_tokens=6, int4_tile_tokens=4, row_tile_tokens=6, features=("avx2", "fma", "avxvnni")),
     Avx2(),
     Dotprod(),
     Instructions(),

@@ -15,7 +15,7 @@ from headway.kernels.cpu.instructions import F32, I16, I32, I64, Instructions, c
 from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
-from headway.kernels.cpu.tiles import FLOATS, WEIGHTS_AHEAD, element_address, load, pointer_to, prefetch, row_addresses
+from headway.kernels.cpu.tiles import FLOATS, WEIGHTS_AHEAD, element_address, hidden, load, near_rows, pointer_to, prefetch, row_addresses
 
 SCALES_AHEAD = 128
 """Prefetch distance of scales in bytes, used for a single token."""
@@ -140,22 +140,22 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
             sums = _Accumulators(builder, instructions.lanes, num_tokens, results if has_totals_in_memory else None)
             sums.clear()
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                activations = _near_rows(builder, element_address(builder, x, loop.index, GROUP), x_stride, num_tokens)
+                activations = near_rows(builder, element_address(builder, x, loop.index, GROUP), x_stride, num_tokens)
                 group_weights = element_address(builder, weights, loop.index, 64 * num_parts)
                 sums.start()
                 for index in _repeat(builder, num_parts, is_unrolled):
                     part_address = element_address(builder, group_weights, index, 64)
                     if num_tokens == 1:
                         prefetch(builder, part_address, WEIGHTS_AHEAD)
-                    registers = _registers(builder, part_address, instructions.lanes)
+                    registers = load_rows(builder, part_address, instructions.lanes)
                     add_part(builder, instructions, sums, registers, [element_address(builder, row, index, 4) for row in activations])
                 offsets = None
                 if has_offset:
-                    sum_rows = _near_rows(builder, element_address(builder, x_sums, loop.index, 4), group_stride, num_tokens)
+                    sum_rows = near_rows(builder, element_address(builder, x_sums, loop.index, 4), group_stride, num_tokens)
                     offsets = [load(builder, row, I32, align=4) for row in sum_rows]
                 if num_tokens == 1:
                     prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
-                group_scales = _near_rows(builder, element_address(builder, x_scales, loop.index, 4), group_stride, num_tokens)
+                group_scales = near_rows(builder, element_address(builder, x_scales, loop.index, 4), group_stride, num_tokens)
                 sums.finish(
                     _float16(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), instructions.lanes),
                     group_scales,
@@ -171,19 +171,14 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     return tile
 
 
-def _registers(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
+def load_rows(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
     """Load 64 bytes as vectors of 32-bit lanes."""
     return [load(builder, address, vector(I32, lanes), 4 * lanes * part, align=4 * lanes) for part in range(NUM_ROWS // lanes)]
 
 
 def _opaque(builder: ir.IRBuilder, number: int) -> ir.Value:
     """Return a number that the compiler cannot see is constant, so that it does not unroll the loop and spill the accumulators."""
-    return _hidden(builder, ir.Constant(I64, number))
-
-
-def _hidden(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
-    """Return a number whose origin the compiler cannot see."""
-    return builder.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [number], side_effect=False)
+    return hidden(builder, ir.Constant(I64, number))
 
 
 def _repeat(builder: ir.IRBuilder, count: int, is_unrolled: bool) -> Iterator[ir.Value]:
@@ -193,19 +188,6 @@ def _repeat(builder: ir.IRBuilder, count: int, is_unrolled: bool) -> Iterator[ir
         return
     with cgutils.for_range(builder, _opaque(builder, count), intp=I64) as loop:
         yield loop.index
-
-
-def _near_rows(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, count: int) -> list[ir.Value]:
-    """Return the addresses of `count` rows: those of every four are sums of one register and a multiple of the stride.
-
-    The compiler cannot see where that register comes from. Otherwise it computes each address from the one before, in a long chain.
-    """
-    rows, near = [], base
-    for row in range(count):
-        if row % 4 == 0:
-            near = _hidden(builder, builder.add(base, builder.mul(stride, ir.Constant(I64, row))))
-        rows.append(builder.add(near, builder.mul(stride, ir.Constant(I64, row % 4))))
-    return rows
 
 
 def _add_int8(
@@ -259,7 +241,7 @@ def int16_tile(instructions: Any, num_tokens: int) -> Any:
                     prefetch(builder, element_address(builder, ahead, loop.index, GROUP * NUM_ROWS), 64 * line)
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
-                    registers = _registers(builder, element_address(builder, group_weights, inner.index, 64), lanes)
+                    registers = load_rows(builder, element_address(builder, group_weights, inner.index, 64), lanes)
                     pair = element_address(builder, group_x, inner.index, 4 * INT16_TOKENS)
                     for token in range(num_tokens):
                         sums.add(instructions.dot_int16, token, registers, load(builder, pair, I32, 4 * token, align=4))

@@ -11,7 +11,7 @@ from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, const
 from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
-from headway.kernels.cpu.tiles import element_address, load, pointer_to
+from headway.kernels.cpu.tiles import element_address, load, pointer_to, row_addresses
 
 LOWEST = -3.0e38
 WITHOUT_SIGN = 0x7FFFFFFF
@@ -33,7 +33,7 @@ def largest_of_rows(context: Any, numbers: Any, num_rows: Any) -> Any:
                 builder.load(largest),
             )
             builder.store(builder.select(builder.fcmp_ordered(">", current, previous), current, previous), largest)
-        return _reduce(builder, "fmax", F32, builder.load(largest))
+        return reduce_vector(builder, "fmax", F32, builder.load(largest))
 
     return types.float32(types.intp, types.intp), generate
 
@@ -54,12 +54,12 @@ def round_group(
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         numbers, upper, count, bytes_, scale, total, pairs, pair_scale = arguments
         half = ir.Constant(I64, NUM_ROWS)
-        halves = (_load_padded(builder, numbers, count), _load_padded(builder, upper, builder.sub(count, half)))
+        halves = (load_padded(builder, numbers, count), load_padded(builder, upper, builder.sub(count, half)))
         x = builder.shuffle_vector(*halves, ir.Constant(bits, list(range(GROUP))))
         magnitudes = builder.and_(
             builder.bitcast(x, bits), constant(bits, WITHOUT_SIGN)
         )  # the bits of positive floats compare like integers, with NaN last
-        largest = builder.bitcast(_reduce(builder, "smax", I32, magnitudes), F32)
+        largest = builder.bitcast(reduce_vector(builder, "smax", I32, magnitudes), F32)
         is_nonzero = builder.fcmp_ordered(">", largest, ir.Constant(F32, 0.0))
         factor = builder.select(is_nonzero, builder.fdiv(ir.Constant(F32, 127.0), largest), ir.Constant(F32, 0.0))
         rounded = call(builder, f"llvm.rint.v{GROUP}f32", group, builder.fmul(x, splat(builder, factor, GROUP)))
@@ -69,7 +69,7 @@ def round_group(
         with builder.if_then(builder.icmp_signed("!=", bytes_, ir.Constant(I64, 0))):
             builder.store(int8s, pointer_to(builder, bytes_, codes), align=1)
             builder.store(step, pointer_to(builder, scale, F32), align=4)
-            sum_ = builder.mul(_reduce(builder, "add", I32, integers), ir.Constant(I32, SUM_FACTOR))
+            sum_ = builder.mul(reduce_vector(builder, "add", I32, integers), ir.Constant(I32, SUM_FACTOR))
             builder.store(sum_, pointer_to(builder, total, I32), align=4)
         with builder.if_then(builder.icmp_signed("!=", pairs, ir.Constant(I64, 0))):
             _store_pairs(builder, int8s, pairs)
@@ -125,7 +125,28 @@ def write_rows(context: Any, rows: Any, num_rows: Any, target: Any, stride: Any,
     return types.void(*[types.intp] * 4, types.float32), generate
 
 
-def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value) -> ir.Value:
+@intrinsic
+def transpose_block(context: Any, rows: Any, stride: Any, target: Any) -> Any:
+    """Write 16 rows of 16 float32 numbers, `stride` bytes apart, as columns of (16, 16) float32."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        rows, stride, target = arguments
+        block = [load(builder, address, vector(F32, NUM_ROWS), align=4) for address in row_addresses(builder, rows, stride, NUM_ROWS)]
+        for size in (8, 4, 2, 1):  # exchange the upper right and the lower left quarter of squares of 2 · size numbers
+            upper = [lane if not lane & size else NUM_ROWS + lane - size for lane in range(NUM_ROWS)]
+            lower = [lane + size if not lane & size else NUM_ROWS + lane for lane in range(NUM_ROWS)]
+            masks = [ir.Constant(vector(I32, NUM_ROWS), indices) for indices in (upper, lower)]
+            for row in (row for row in range(NUM_ROWS) if not row & size):
+                pair = block[row], block[row + size]
+                block[row], block[row + size] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+        for row, numbers in enumerate(block):
+            builder.store(numbers, pointer_to(builder, target, numbers.type, 4 * NUM_ROWS * row), align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 3), generate
+
+
+def load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value) -> ir.Value:
     """Load the first `count` of 16 numbers at an address, padded with zeros; memory after them is not read."""
     kind = vector(F32, NUM_ROWS)
     pointer, number = pointer_to(builder, address, kind), cgutils.alloca_once(builder, kind)
@@ -141,7 +162,7 @@ def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value) -> i
     return builder.load(number)
 
 
-def _reduce(builder: ir.IRBuilder, name: str, kind: ir.Type, numbers: ir.Value) -> ir.Value:
+def reduce_vector(builder: ir.IRBuilder, name: str, kind: ir.Type, numbers: ir.Value) -> ir.Value:
     """Reduce a vector register to one number."""
     letter = "f32" if kind is F32 else "i32"
     return call(builder, f"llvm.vector.reduce.{name}.v{numbers.type.count}{letter}", kind, numbers)

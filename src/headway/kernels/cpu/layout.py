@@ -6,6 +6,7 @@ so that one vector register holds the same inputs of several rows:
     float32             (num_blocks, num_inputs, 16)
     bfloat16            (num_blocks, num_inputs / 2, 16, 2)
     int8                (num_blocks, num_groups, 8, 16, 4)     scales (num_blocks, num_groups, 16) float16
+    int8_rows           (num_blocks, num_groups, 8, 16, 4)     scales (num_blocks, 2, 16) float32, of rows; and sums of codes
     int4                (num_blocks, num_groups, 4, 16, 4)     the lower nibbles are a group's inputs 0 to 15, the upper 16 to 31
 
 A KV cache consists of pages of 128 tokens. A page has the same layout in each layer, with positions as the rows of the keys and as the
@@ -26,7 +27,7 @@ NUM_ROWS = 16
 GROUP = 32
 CACHE_LINE = 64
 
-FLOAT32, BFLOAT16, INT8, INT4, INT16 = range(5)
+FLOAT32, BFLOAT16, INT8, INT4, INT16, INT8_ROWS = range(6)
 LAYER_NORM, RMS_NORM = range(2)
 SILU, GELU, GELU_TANH, RELU = range(4)
 
@@ -41,6 +42,11 @@ GROUPS_AT_ONCE = 16
 WIDE_CODES_BYTES = 2 * GROUPS_AT_ONCE * GROUP * NUM_ROWS
 WIDE_BYTES = WIDE_CODES_BYTES + 4 * GROUPS_AT_ONCE * NUM_ROWS
 """Bytes of these weights of 16 rows, and of them together with their scales in float32."""
+
+ROW_TOKENS = 24
+"""Number of tokens whose activations are interleaved where a row has one scale."""
+ROW_NUMBERS_BYTES = 2 * 4 * NUM_ROWS
+"""Bytes of the scales of 16 rows, and of the sums of their codes, where a row has one scale."""
 
 UPDATED_QUERY, UPDATED_KEY, UPDATED_VALUE, UPDATED_OUTPUT, UPDATED_GATE, UPDATED_UP, UPDATED_DOWN = range(7)
 UPDATED_PARTS = 7

@@ -47,6 +47,8 @@ LARGE = 100_000_000
 """Bytes of weights from which the start of packing is reported, because it takes a second or more."""
 UNPACKED = ("position_embedding", "router.weight")
 """Ends of the paths of matrices that stay in float32: a table of vectors, and those that choose experts."""
+READ_BY_ROW = ("token_embedding", "token_type_embedding")
+"""Ends of the paths of matrices that are only read by row, in encoders: int8 with a scale per 32 where others have one per row."""
 Leaves = Iterable[tuple[str, Any]]
 Leaf: TypeAlias = Packed | numpy.ndarray
 """A packed matrix, or a norm's weight, a bias or the table of learned positions in float32."""
@@ -56,7 +58,7 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runti
     """Return the leaves of a checkpoint's packed weights: from the file if it holds them, otherwise packed now and, if possible, kept there.
 
     key      identifies the checkpoint
-    kind     float32, bfloat16, int8 or int4; with int8, matrices that are stored as int4 stay so
+    kind     float32, bfloat16, int8, int4 or int8_rows; with int8, matrices that are stored as int4 stay so
     leaves   (path, array) of the weight tree; the numbers are read only to pack them. A matrix that is stored in this kind, such as Q8_0
              of GGUF in int8, keeps its codes and scales
 
@@ -83,6 +85,8 @@ def kind_of(path: str, leaf: Any, kind: str) -> str | None:
     """Return the kind that a leaf is packed as, in a model that is packed as `kind`; None for one that is stored in float32."""
     if len(leaf.shape) != 2 or path.endswith(UNPACKED):
         return None
+    if kind == "int8_rows":
+        return "int8" if path.endswith(READ_BY_ROW) else kind
     return "int4" if kind == "int8" and getattr(leaf, "packed_kind", None) == "int4" else kind
 
 

@@ -1,6 +1,6 @@
 """Packing of a matrix, block by block: every thread runs `run`.
 
-The scale of a group is the one of several candidates with the least squared error. The first candidate maps the largest weight to the
+The scale of a row that has only one maps its largest weight to 127. The scale of a group is the one of several candidates with the least squared error. The first candidate maps the largest weight to the
 largest code, which is the rule of llama.cpp's Q8_0 and Q4_0.
 """
 
@@ -12,7 +12,7 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import REASSOCIATE, bfloat16_bits
-from headway.kernels.cpu.layout import BFLOAT16, FLOAT32, GROUP, INT8, MATRIX_SIZE, NUM_ROWS
+from headway.kernels.cpu.layout import BFLOAT16, FLOAT32, GROUP, INT8, INT8_ROWS, MATRIX_SIZE, NUM_ROWS, ROW_NUMBERS_BYTES
 from headway.kernels.cpu.memory import (
     barrier,
     compiled,
@@ -94,6 +94,9 @@ def best_scale(weights: Any, low: Any, high: Any, num_tries: int) -> Any:
 def _pack_row(job: Any, matrix: Any, row: int, weights: Any) -> None:
     """Pack one row into its lane of a block; a row after the last is zeros."""
     kind, columns, lane = matrix[layout.KIND], matrix[layout.COLUMNS], row % NUM_ROWS
+    if kind == INT8_ROWS:
+        _pack_whole_row(job, matrix, row)
+        return
     first = row // NUM_ROWS * NUM_ROWS * columns
     for start in range(0, columns, GROUP):
         finite = F(0)
@@ -104,6 +107,29 @@ def _pack_row(job: Any, matrix: Any, row: int, weights: Any) -> None:
         if finite != F(0):  # NaN: one of the weights is NaN or infinite
             fetch_and_add(job[layout.BAD_COUNTER])
         _write_group(kind, matrix, first, columns, lane, start, weights)
+
+
+@compiled
+def _pack_whole_row(job: Any, matrix: Any, row: int) -> None:
+    """Pack one row with one scale, by its largest weight, and the sum of its codes; a row after the last is zeros."""
+    columns, block, lane = matrix[layout.COLUMNS], row // NUM_ROWS, row % NUM_ROWS
+    num_weights = job[layout.NUM_COLUMNS] if row < matrix[layout.ROWS] else 0
+    codes = int8_view(matrix[layout.CODES] + block * NUM_ROWS * columns, NUM_ROWS * columns)
+    numbers = float32_view(matrix[layout.SCALES] + block * ROW_NUMBERS_BYTES, 2 * NUM_ROWS)
+    largest, finite, total = F(0), F(0), numpy.int32(0)
+    for i in range(num_weights):
+        weight = _read(job, row, i)
+        finite += F(0) * weight
+        largest = max(largest, abs(weight))
+    if finite != F(0):
+        fetch_and_add(job[layout.BAD_COUNTER])
+    is_zero = largest < F(1e-35)
+    inverse = F(0) if is_zero else F(127) / largest
+    for i in range(columns):
+        code = numpy.int32(_round(_read(job, row, i), inverse, F(-127), F(127))) if i < num_weights else numpy.int32(0)
+        codes[NUM_ROWS * (i - i % 4) + 4 * lane + i % 4] = numpy.int8(code)
+        total += code
+    numbers[lane], numbers[NUM_ROWS + lane] = F(0) if is_zero else largest / F(127), F(total)
 
 
 @compiled

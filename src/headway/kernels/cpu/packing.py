@@ -15,13 +15,20 @@ from headway.kernels.cpu.records import check_set, unset
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 from headway.trees import leaves
 
-KINDS = {"float32": layout.FLOAT32, "bfloat16": layout.BFLOAT16, "int8": layout.INT8, "int4": layout.INT4}
-CODE_BITS = {"float32": 32, "bfloat16": 16, "int8": 8, "int4": 4}
+KINDS = {
+    "float32": layout.FLOAT32,
+    "bfloat16": layout.BFLOAT16,
+    "int8": layout.INT8,
+    "int4": layout.INT4,
+    "int8_rows": layout.INT8_ROWS,
+}
+CODE_BITS = {"float32": 32, "bfloat16": 16, "int8": 8, "int4": 4, "int8_rows": 8}
 CODES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "float32": (numpy.float32, (NUM_ROWS,)),
     "bfloat16": (ml_dtypes.bfloat16, (NUM_ROWS, 2)),
     "int8": (numpy.int8, (8, NUM_ROWS, 4)),
     "int4": (numpy.uint8, (4, NUM_ROWS, 4)),
+    "int8_rows": (numpy.int8, (8, NUM_ROWS, 4)),
 }
 """The dtype of the codes of each kind, and their last axes: see headway.functions.Packed."""
 
@@ -61,7 +68,8 @@ def tree_bytes(tree: Any) -> int:
 def sizes(kind: str, rows: int, columns: int) -> tuple[int, int]:
     """Return the number of bytes of the codes and of the scales of a matrix."""
     numbers = round_up(rows, NUM_ROWS) * round_up(columns, GROUP)
-    return numbers * CODE_BITS[kind] // 8, 2 * numbers // GROUP if kind in ("int8", "int4") else 0
+    scales = {"int8": 2 * numbers // GROUP, "int4": 2 * numbers // GROUP, "int8_rows": 8 * round_up(rows, NUM_ROWS)}
+    return numbers * CODE_BITS[kind] // 8, scales.get(kind, 0)
 
 
 def over(kind: str, shape: tuple[int, int], memory: numpy.ndarray) -> Packed:
@@ -73,8 +81,10 @@ def over(kind: str, shape: tuple[int, int], memory: numpy.ndarray) -> Packed:
     if not num_scales:
         return Packed(codes, None, kind, *shape)
     start = round_up(num_codes, CACHE_LINE)
-    scales = memory[start : start + num_scales].view(numpy.float16).reshape(num_blocks, num_groups, NUM_ROWS)
-    return Packed(codes, scales, kind, *shape)
+    scales = memory[start : start + num_scales]
+    if kind == "int8_rows":
+        return Packed(codes, scales.view(numpy.float32).reshape(num_blocks, 2, NUM_ROWS), kind, *shape)
+    return Packed(codes, scales.view(numpy.float16).reshape(num_blocks, num_groups, NUM_ROWS), kind, *shape)
 
 
 def num_bytes(kind: str, shape: tuple[int, int]) -> int:

@@ -18,6 +18,7 @@ from headway.kernels.cpu.layout import (
     GROUPS_AT_ONCE,
     INT4,
     INT8,
+    INT8_ROWS,
     INT16_TOKENS,
     KIND,
     MIN_INT16_TOKENS,
@@ -57,13 +58,13 @@ def _repeat_float_tile(tile: Any, size: int) -> Any:
 
 
 def _float_product(tile: Any, largest: int = 6) -> Any:
-    """Return a product that uses tiles of `largest`, two and one tokens; `tile(n)` makes a tile of n tokens."""
-    many, two, one = (_repeat_float_tile(tile(size), size) for size in (largest, 2, 1))
+    """Return a product that uses tiles of `largest` tokens, a third of them, and one; `tile(n)` makes a tile of n tokens."""
+    many, some, one = (_repeat_float_tile(tile(size), size) for size in (largest, largest // 3, 1))
 
     @compiled
     def product(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, num_tokens: int, is_added: int) -> None:
         token = many(weights, x, x_stride, num_inputs, out, out_stride, is_added, 0, num_tokens)
-        token = two(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
+        token = some(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
         one(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
 
     return product
@@ -103,7 +104,9 @@ def pair_product(instructions: Instructions) -> Any:
     return _float_product(partial(pair_tile, instructions), 12 if instructions.has_bfloat16_dot else 6)
 
 
-float32_product, bfloat16_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16"))
+FLOAT_TOKENS = 12 if INSTRUCTIONS.lanes == NUM_ROWS else 6
+"""Number of tokens of a tile of floating-point products: with one register for 16 rows, fewer totals would wait for one another."""
+float32_product, bfloat16_product = (_float_product(partial(float_tile, kind), FLOAT_TOKENS) for kind in ("float32", "bfloat16"))
 bfloat16_pair_product = pair_product(INSTRUCTIONS)
 int8_product, int4_product = (int_product(kind, INSTRUCTIONS) for kind in ("int8", "int4"))
 _no_tile: Any = None
@@ -114,10 +117,10 @@ six_tokens, four_tokens, two_tokens = (int16_tile(INSTRUCTIONS, size) if USES_IN
 def tokens_per_task(matrix: Any, num_tokens: int) -> int:
     """Return the number of tokens that one task multiplies by a block of weights: a multiple of 24 (tiles have 8 or 12) or 120, or all.
 
-    Weights in int16 are cut into pieces of few inputs, so only the results have to stay in a cache. Otherwise the activations stay in the
+    Weights in int16 are cut into pieces of few inputs, and those with one scale per row are exact sums, so only the results have to stay in a cache. Otherwise the activations stay in the
     L2 cache while the weights stream through.
     """
-    if USES_INT16_TILES and matrix[KIND] == INT8:
+    if matrix[KIND] == INT8_ROWS or (USES_INT16_TILES and matrix[KIND] == INT8):
         return min(num_tokens, INT16_TOKENS_PER_TASK)
     return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * matrix[COLUMNS]) // 24 * 24))
 

@@ -9,7 +9,18 @@ import numpy
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import activate, copy_row, round_to_bfloat16
 from headway.kernels.cpu.lanes import add_to_rows, round_group, write_rows
-from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
+from headway.kernels.cpu.layout import (
+    BFLOAT16,
+    COLUMNS,
+    GROUP,
+    GROUPS_PER_TASK,
+    INT8_ROWS,
+    INT16_TOKENS,
+    MATRIX_SIZE,
+    NUM_ROWS,
+    ROWS,
+    WIDE_BYTES,
+)
 from headway.kernels.cpu.memory import (
     compiled,
     fetch_and_add,
@@ -23,6 +34,7 @@ from headway.kernels.cpu.memory import (
 )
 from headway.kernels.cpu.packer import float16_number
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT, multiply, tokens_per_task
+from headway.kernels.cpu.row_products import multiply_rows
 
 F = numpy.float32
 FEW_TOKENS = 24
@@ -74,17 +86,18 @@ def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
             out[i] = float_from_bits(numpy.int32(bits[NUM_ROWS * (i - i % 2) + 2 * lane + i % 2]) << numpy.int32(16))
     else:
         scales = uint16_view(matrix[layout.SCALES] + first // 16, NUM_ROWS * columns // GROUP)
-        signed = int8_view(matrix[layout.CODES] + first, NUM_ROWS * columns)
-        nibbles = uint8_view(matrix[layout.CODES] + first // 2, NUM_ROWS * columns // 2)
-        for i in range(count):
-            group, inside = i // GROUP, i % GROUP
-            scale = float16_number(scales[NUM_ROWS * group + lane])
+        for start in range(0, count, GROUP):
+            scale = float16_number(scales[NUM_ROWS * (start // GROUP) + lane])
+            length = min(GROUP, count - start)
             if kind == layout.INT8:
-                code = F(signed[GROUP * NUM_ROWS * group + inside // 4 * 64 + 4 * lane + inside % 4])
+                codes = int8_view(matrix[layout.CODES] + first + NUM_ROWS * start + 4 * lane, GROUP * NUM_ROWS)
+                for i in range(length):
+                    out[start + i] = F(codes[i // 4 * 64 + i % 4]) * scale
             else:
-                byte = nibbles[16 * NUM_ROWS * group + inside % 16 // 4 * 64 + 4 * lane + inside % 4]
-                code = F(byte & 15) - F(8) if inside < 16 else F(byte >> 4) - F(8)
-            out[i] = code * scale
+                nibbles = uint8_view(matrix[layout.CODES] + (first + NUM_ROWS * start) // 2 + 4 * lane, GROUP * NUM_ROWS // 2)
+                for i in range(length):
+                    byte = nibbles[i % 16 // 4 * 64 + i % 4]
+                    out[start + i] = (F(byte & 15) - F(8) if i < 16 else F(byte >> 4) - F(8)) * scale
 
 
 @compiled
@@ -119,8 +132,10 @@ def _project(
     rows = matrix[ROWS]
     num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(matrix, num_tokens)
     unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens <= FEW_TOKENS else 1
-    num_units = (num_blocks + unit_size - 1) // unit_size
     num_chunks = (num_tokens + per_task - 1) // per_task
+    if matrix[layout.KIND] == INT8_ROWS:  # consecutive blocks are prefetched
+        unit_size = max(unit_size, min(4, num_blocks * num_chunks // (12 * launch[layout.NUM_THREADS])))
+    num_units = (num_blocks + unit_size - 1) // unit_size
     result_address = scratch + WIDE_BYTES
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
@@ -160,6 +175,9 @@ def write_block(matrix: Any, block: int, result_address: int, first: int, last: 
 @compiled
 def multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
     """Multiply 16 rows by some tokens and add the bias: see multiply."""
+    if matrix[layout.KIND] == INT8_ROWS:
+        multiply_rows(matrix, block, x, first, last, out)
+        return
     multiply(matrix, block, x, first, last, scratch, out)
     if matrix[layout.BIAS]:
         count, address = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS), matrix[layout.BIAS] + 4 * NUM_ROWS * block
@@ -230,7 +248,11 @@ def activate_groups(
                 for i in range(NUM_ROWS * num_tokens):
                     activated[i] *= factors[i]
         length = min(GROUP, rows - GROUP * group)
-        if inner[layout.X_KIND] > BFLOAT16:
+        if inner[layout.X_KIND] == INT8_ROWS:  # rounded when the rows are complete
+            place = inner[layout.X_FLOATS] + 4 * (first * inner[layout.X_COLUMNS] + GROUP * group)
+            write_rows(lower_address, num_tokens, place, 4 * inner[layout.X_COLUMNS], F(0))
+            write_rows(upper_address, num_tokens, place + 4 * NUM_ROWS, 4 * inner[layout.X_COLUMNS], F(0))
+        elif inner[layout.X_KIND] > BFLOAT16:
             for token in range(num_tokens):
                 place = 4 * NUM_ROWS * token
                 store_group(inner, first + token, lower_address + place, upper_address + place, GROUP * group, length)

@@ -38,6 +38,8 @@ ACTIVATIONS = _record("x_kind", "x_floats", "x_int8", "x_scales", "x_sums", "x_i
     int16      (num_tokens / 6, columns / 2, 6, 2), the int8 codes with six tokens interleaved; scales (num_tokens / 6, num_groups, 6).
                The pairs are inputs 0 and 2, and 1 and 3, of each four. x_int16 is 0 where int8 weights are not widened,
                and x_int8 where all of them are
+    int8_rows  (num_tokens / 24, columns / 4, 24, 4) uint8 as x_int8, 24 tokens interleaved, with the scale and the zero point of each
+               token as x_scales and x_sums; x_floats holds the float32 of rows that are written in parts until they are rounded
 """
 
 LAYER = _record(
