@@ -71,7 +71,6 @@ VOCABS = (
     Convention(encode=_as_merges, role="merges"),
     Convention(encode=lambda inputs: _as_merges(inputs) | {"vocab": inputs["vocab"]}, role="merges"),
 )
-INVALID = TEXTS["invalid"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -82,7 +81,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("repeated", {"ids": [257, 97, 257, 97, 97], "vocab": VOCAB}),
         Probe("spaces", {"ids": [32, 259, 32], "vocab": VOCAB}),
         Probe("nothing", {"ids": [], "vocab": VOCAB}),
-        Probe("invalid UTF-8", {"ids": [104, 0x99, 105, 195], "vocab": VOCAB}, INVALID),
+        Probe("invalid UTF-8", {"ids": [104, 0x99, 105, 195], "vocab": VOCAB}, TEXTS["invalid"]),
     )
 
 

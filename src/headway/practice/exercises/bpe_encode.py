@@ -191,8 +191,6 @@ CUTS = (
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern"),
 )
 
-NONE = TEXTS["none"]
-
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
     """Read merges written as 'a b'."""
@@ -216,7 +214,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("multi-byte characters", {"text": "né é🙂 thé", "merges": accents}),
         Probe("nothing to merge", {"text": "xyz", "merges": chain}),
         Probe("one letter", {"text": "a", "merges": chain}),
-        Probe("no letter", {"text": "", "merges": chain}, NONE),
+        Probe("no letter", {"text": "", "merges": chain}, TEXTS["none"]),
     )
 
 

@@ -76,9 +76,7 @@ MISTAKES = (
     TEXTS.mistake("decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}),
 )
 
-SPECIALS = TEXTS["special_tokens"]
 BEYOND_ASCII = TEXTS["characters_beyond_ascii_was_trained"]
-SPACES = TEXTS["characters_was_trained"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -95,13 +93,13 @@ def probes() -> tuple[Probe, ...]:
         Probe("trained, other text", trained(CORPORA[1], 4, CORPORA[2])),
         Probe("trained, order matters", trained(CORPORA[3], 4, "abcabcd")),
         Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
-        Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), SPACES),
+        Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), TEXTS["characters_was_trained"]),
         Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII),
         Probe("order matters", {"text": "hello hell he", "merges": hello}),
         Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
         Probe("runs", {"text": "aaaaa banana baaa", "merges": runs}),
         Probe("several bytes", {"text": "né é🙂", "merges": [(b"\xc3", b"\xa9"), (b"\xf0", b"\x9f")]}, BEYOND_ASCII),
-        Probe("special tokens", {"text": "abc<|end|>bcd", "merges": chain, "special_tokens": ["<|end|>"]}, SPECIALS),
+        Probe("special tokens", {"text": "abc<|end|>bcd", "merges": chain, "special_tokens": ["<|end|>"]}, TEXTS["special_tokens"]),
     )
 
 

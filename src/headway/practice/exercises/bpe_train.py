@@ -179,7 +179,6 @@ TIES = (
 UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 CUTS = (Convention(), Convention(TEXTS["no_word_split"], steps={"cut": lambda text, specials: [text]}, source=UNCUT))
 
-BROKEN_OTHERWISE = TEXTS["broken_otherwise"]
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
 
@@ -193,7 +192,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("runs", {"text": "aaaaaa aaaaaa baaa baaa baaa caa", "num_merges": 3}),
         Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
         Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
-        Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, QUIET, caution=BROKEN_OTHERWISE),
+        Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, QUIET, caution=TEXTS["broken_otherwise"]),
     )
 
 

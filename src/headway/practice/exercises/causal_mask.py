@@ -142,7 +142,6 @@ TOP_LEFT = (
 
 CACHED = TEXTS["cached"]
 PADDED = TEXTS["padded"]
-LEFT = TEXTS["left"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -157,7 +156,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("one token", {"query_len": 1, "past_len": 4}, CACHED),
         Probe("padded", {"x": tokens, "pad_id": 0}, PADDED),
         Probe("padded, another id", {"x": numpy.where(tokens == 0, 9, tokens % 9), "pad_id": 9}, PADDED),
-        Probe("padded on the left", {"x": numpy.array([[0, 0, 5, 6, 7], [0, 8, 9, 4, 5]]), "pad_id": 0}, caution=LEFT),
+        Probe("padded on the left", {"x": numpy.array([[0, 0, 5, 6, 7], [0, 8, 9, 4, 5]]), "pad_id": 0}, caution=TEXTS["left"]),
     )
 
 

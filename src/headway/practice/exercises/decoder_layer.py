@@ -101,7 +101,6 @@ DECODER_STEPS = layers.STEPS | {
 
 BATCH = TEXTS["batch"]
 BOTH = TEXTS["both"]
-EACH = TEXTS["each"]
 SOURCE = TEXTS["source"]
 TARGET = TEXTS["target"]
 
@@ -131,7 +130,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked", given() | bare | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("masked, biases", given() | biased | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("masked, some hidden", given() | bare | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
-        Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, EACH),
+        Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, TEXTS["each"]),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
         Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
         Probe("source masked", given() | bare | {"encoder_mask": source}, SOURCE),

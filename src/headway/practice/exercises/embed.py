@@ -107,7 +107,6 @@ def _as_in_the_paper(ask: Any) -> Convention | None:
 
 
 BATCH = TEXTS["batch"]
-MORE = TEXTS["more"]
 
 
 def _first_row(answer: Any, inputs: Inputs) -> Any:
@@ -146,7 +145,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("without token 0", {"token_ids": numpy.array([5, 6, 1]), "table": table(7, 4)}),
         Probe("batch", {"token_ids": numpy.array([[6, 2, 0], [1, 4, 4]]), "table": table(7, 5)}, BATCH),
         Probe("as many sequences as tokens", {"token_ids": numpy.array([[6, 2, 0], [1, 4, 3], [2, 0, 5]]), "table": table(7, 5)}, BATCH),
-        Probe("three axes", {"token_ids": random.integers(0, 7, (2, 3, 4)), "table": table(7, 5)}, MORE),
+        Probe("three axes", {"token_ids": random.integers(0, 7, (2, 3, 4)), "table": table(7, 5)}, TEXTS["more"]),
         Probe("one id", {"token_ids": numpy.array(4), "table": table(7, 5)}, QUIET),
     )
 

@@ -56,7 +56,6 @@ MISTAKES = (
 )
 
 BATCH = TEXTS["batch"]
-SQUARE = TEXTS["square"]
 PADDED = TEXTS["padded"]
 
 
@@ -72,7 +71,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
         Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
-        Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, SQUARE),
+        Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
         Probe("padded", {"x": draw.sequence(2, 5), "mask": padding} | bare, PADDED),
         Probe("biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | biased, PADDED),
         Probe("square", {"x": draw.sequence(3, 6)} | bare, BATCH),

@@ -172,7 +172,6 @@ AXES = (
 BUFFERS = (Convention(), Convention(TEXTS["whole_buffer"], decode=_cropped))
 
 FOUR = TEXTS["four"]
-TWO = TEXTS["two"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -191,7 +190,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("equal chunks", pair((3, 3), (3, 3)), FOUR),
         Probe("two layers", pair((3, 1), (2, 5)) | pair((3, 1), (2, 5), "other_"), FOUR),
         Probe("another text", pair((2, 1), (2, 5)) | pair((3, 1), (2, 5), "earlier_"), FOUR),
-        Probe("without heads", pair((3, 1, 2), ()), TWO),
+        Probe("without heads", pair((3, 1, 2), ()), TEXTS["two"]),
     )
 
 

@@ -50,7 +50,6 @@ STEPS = {
 }
 
 
-ROOT = TEXTS["root"]
 AXIS = r"axis|dim|\(0|\(1"
 
 
@@ -211,5 +210,5 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS, THREE_AXES),
-    recoveries=(eps_recovery(EPS, ROOT),),
+    recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

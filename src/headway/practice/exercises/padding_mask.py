@@ -130,7 +130,6 @@ PAD_IDS = (
     Convention(),
     *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
 )
-LONGER = TEXTS["longer"]
 LEFT = TEXTS["left"]
 
 
@@ -141,7 +140,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("four sequences", {"x": x}),
         Probe("two sequences", {"x": x[:2, :4].copy() + 0}),
         Probe("square", {"x": numpy.array([[2, 3, 4], [2, 3, 0], [9, 0, 0]])}),
-        Probe("longer", {"x": numpy.array([[5, 6, 0, 0], [9, 4, 3, 0]])}, LONGER),
+        Probe("longer", {"x": numpy.array([[5, 6, 0, 0], [9, 4, 3, 0]])}, TEXTS["longer"]),
         Probe("another id", {"x": numpy.array([[5, 0, 7, 7], [9, 4, 3, 0], [2, 7, 7, 7]]), "pad_id": 7}),
         Probe("a large id", {"x": numpy.array([[5, 0, 99], [1, 4, 3]]), "pad_id": 99}),
         Probe("left", {"x": numpy.array([[0, 0, 5, 6], [0, 9, 4, 3]])}, LEFT),

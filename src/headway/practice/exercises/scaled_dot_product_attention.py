@@ -109,12 +109,6 @@ RECOVERIES = (
 MATRICES = TEXTS["matrices"]
 BATCH = TEXTS["batch"]
 HEADS = TEXTS["heads"]
-WHOLE = TEXTS["whole"]
-WRONG_INTEGERS = TEXTS["wrong_for_integers"]
-CACHED = TEXTS["cached"]
-NOTHING_ALLOWED = TEXTS["nothing_allowed"]
-TOO_LARGE = TEXTS["too_large"]
-TOO_LOW = TEXTS["too_low"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -143,10 +137,15 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked", operands(3, 5, 4, 7) | {"mask": mask}, MATRICES),
         Probe("masked, square", {name: x * 3 for name, x in operands(5, 5, 4, 7).items()} | {"mask": square}, MATRICES),
         Probe("causal", operands(5, 5, 4, 7) | {"is_causal": True}, MATRICES),
-        Probe("causal with a cache", operands(2, 5, 4, 7) | {"is_causal": True}, CACHED),
+        Probe("causal with a cache", operands(2, 5, 4, 7) | {"is_causal": True}, TEXTS["cached"]),
         Probe("masked and causal", operands(5, 5, 4, 7) | {"mask": square, "is_causal": True}, MATRICES),
         Probe("given scale", operands(3, 5, 4, 7) | {"scale": 0.3}, MATRICES),
-        Probe("whole numbers", {name: numpy.round(x * 2).astype(int) for name, x in operands(3, 5, 4, 7).items()}, WHOLE, WRONG_INTEGERS),
+        Probe(
+            "whole numbers",
+            {name: numpy.round(x * 2).astype(int) for name, x in operands(3, 5, 4, 7).items()},
+            TEXTS["whole"],
+            TEXTS["wrong_for_integers"],
+        ),
         Probe("batch", operands(3, 5, 4, 7, (2,)), BATCH),
         Probe("heads", operands(3, 5, 4, 7, (2, 6)), HEADS),
         Probe("heads, square", operands(4, 4, 4, 4, (4, 4)), HEADS),
@@ -154,9 +153,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, given scale", operands(3, 5, 4, 7, (2, 6)) | {"scale": 0.3}, HEADS),
         Probe("heads, padded", operands(5, 5, 4, 7, (2, 6)) | {"mask": padding}, HEADS),
         Probe("heads, causal", operands(5, 5, 4, 7, (2, 6)) | {"is_causal": True}, HEADS),
-        Probe("nothing allowed", operands(2, 3, 4, 5) | {"mask": nothing}, caution=NOTHING_ALLOWED),
-        Probe("large scores", line(-1e3, 1e3, 2e3), caution=TOO_LARGE),
-        Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TOO_LOW),
+        Probe("nothing allowed", operands(2, 3, 4, 5) | {"mask": nothing}, caution=TEXTS["nothing_allowed"]),
+        Probe("large scores", line(-1e3, 1e3, 2e3), caution=TEXTS["too_large"]),
+        Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TEXTS["too_low"]),
         Probe("batch, masked", operands(3, 5, 4, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
     )
 

@@ -81,9 +81,6 @@ def temperature_recovery(texts: Texts, measure: Callable[[Ask], Measured] = slop
     )
 
 
-ZERO = TEXTS["zero"]
-
-
 def probes() -> tuple[Probe, ...]:
     """A row and several rows, at high and low temperature, at 1 and at 0."""
     random = numpy.random.default_rng(19)
@@ -96,7 +93,7 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "square", {"logits": random.standard_normal((4, 4)), "temperature": 0.6}, distributions.BATCH, caution=distributions.ROWS_APART
         ),
-        Probe("at zero", {"logits": row, "temperature": 0.0}, caution=ZERO),
+        Probe("at zero", {"logits": row, "temperature": 0.0}, caution=TEXTS["zero"]),
     )
 
 

@@ -87,7 +87,6 @@ def identity(x: Any) -> Any:
 ARRAYS = TEXTS["arrays"]
 MATRICES = TEXTS["matrices"]
 SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
-WHOLE = TEXTS["whole"]
 X = Roles("activations")("x")
 
 
@@ -99,7 +98,7 @@ def probes_of(*beyond: Probe) -> tuple[Probe, ...]:
         Probe("row", {"x": numpy.array([*SINGLE, -4.4])}, ARRAYS),
         Probe("matrix", {"x": random.standard_normal((3, 5)) * 2}, MATRICES),
         Probe("three axes", {"x": random.standard_normal((2, 3, 5))}, MATRICES),
-        Probe("whole numbers", {"x": numpy.array([-2, 0, 3])}, caution=WHOLE),
+        Probe("whole numbers", {"x": numpy.array([-2, 0, 3])}, caution=TEXTS["whole"]),
         *beyond,
     )
 

@@ -21,8 +21,6 @@ Ask = Callable[[Inputs], Any]
 USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3)
 """Default epsilons: GPT-2, Llama and T5, BERT, papers, Keras."""
 
-EPS_FIXED = TEXTS["eps_fixed"]
-
 
 def size_roles() -> tuple[Role, ...]:
     """Return the roles of the width of a norm."""
@@ -99,7 +97,7 @@ def eps_conventions(default: float) -> tuple[Convention, ...]:
     """Return the conventions for eps: the definition's, the given one, a measured default, or a common one."""
 
     def with_default(eps: float) -> Convention:
-        return Convention(EPS_FIXED.format(eps=f"{eps:g}"), steps={"eps": eps_of(eps)})
+        return Convention(TEXTS["eps_fixed"].format(eps=f"{eps:g}"), steps={"eps": eps_of(eps)})
 
     def read(ask: Ask) -> Convention | None:
         eps = None if takes_eps(ask) else inner_eps(ask) or outer_eps(ask)

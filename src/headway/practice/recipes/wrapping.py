@@ -28,22 +28,20 @@ def normed(x: Any, eps: float = 1e-5) -> Any:
 EPSILONS = (1e-5, 1e-6, 1e-12)
 """Usual epsilons of a norm inside a module."""
 
-AFTER_NAME = TEXTS["adds_and_normalizes"]
-BEFORE_NAME = TEXTS["normalizes_before"]
-AROUND_NAME = TEXTS["normalizes_and_adds"]
-
 
 def _norm(eps: float) -> Callable[[Any], Any]:
     return lambda x: normed(x, eps)
 
 
 def _after(eps: float) -> Convention:
-    return Convention(AFTER_NAME, steps={"wrap": lambda answer, x: normed(answer + x, eps)})
+    return Convention(TEXTS["adds_and_normalizes"], steps={"wrap": lambda answer, x: normed(answer + x, eps)})
 
 
 AFTER = tuple(map(_after, EPSILONS))
-BEFORE = tuple(Convention(BEFORE_NAME, steps={"enter": _norm(eps)}) for eps in EPSILONS)
-AROUND = tuple(Convention(AROUND_NAME, steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS)
+BEFORE = tuple(Convention(TEXTS["normalizes_before"], steps={"enter": _norm(eps)}) for eps in EPSILONS)
+AROUND = tuple(
+    Convention(TEXTS["normalizes_and_adds"], steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS
+)
 
 
 def wrapped(silent: Inputs) -> tuple[Convention, ...]:

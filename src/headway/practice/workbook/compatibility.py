@@ -57,10 +57,6 @@ REQUIREMENTS = {
 }
 """Requirements that are most often not met."""
 
-INCOMPATIBLE = TEXTS["incompatible"]
-RAISES = TEXTS["raises"]
-DIFFERS = TEXTS["differs"]
-
 
 def incompatibility(folder: Path, part: Part, array: str) -> Message | None:
     """Return the incompatibility with the calls in later files; None if there is none or the function cannot be called."""
@@ -72,12 +68,12 @@ def incompatibility(folder: Path, part: Part, array: str) -> Message | None:
     if isinstance(answer, Cause) or "nothing" in answer:
         return None
     if "error" in answer:
-        found = RAISES.format(error=Message(**answer["error"]))
+        found = TEXTS["raises"].format(error=Message(**answer["error"]))
     else:
-        found, expected = DIFFERS, getattr(in_numpy, part.name)(*positional, **named)
+        found, expected = TEXTS["differs"], getattr(in_numpy, part.name)(*positional, **named)
         if numpy.shape(answer["values"]) == expected.shape and numpy.allclose(answer["values"], expected, TOLERANCE, TOLERANCE):
             return None
-    return INCOMPATIBLE.format(call=f"{part.name}({CALLS[part.name]})", needs=REQUIREMENTS[part.name], found=found)
+    return TEXTS["incompatible"].format(call=f"{part.name}({CALLS[part.name]})", needs=REQUIREMENTS[part.name], found=found)
 
 
 def _layer(random: numpy.random.Generator, width: int, height: int) -> dict[str, Any]:

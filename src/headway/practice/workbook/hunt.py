@@ -26,23 +26,12 @@ FILE = "find_the_bug.py"
 NAMES = tuple(dict.fromkeys(bug.exercise for bug in BUGS))
 """Exercises that have bugs."""
 
-HEADER = TEXTS["header"]
-WRITTEN = TEXTS["written"]
 ASIDE = TEXTS["aside"]
-REPLACED = TEXTS["replaced"]
-UNSOLVED = TEXTS["unsolved"]
-SOLVED = TEXTS["solved"]
-FOREIGN = TEXTS["foreign"]
-UNTOUCHED = TEXTS["untouched"]  # fmt: skip
-STILL_THERE = TEXTS["still_there"]  # fmt: skip
-ANOTHER = TEXTS["another"]
-REPAIRED = TEXTS["repaired"]
 HINTS = (
     TEXTS["first_hint"],
     TEXTS["second_hint"],
     TEXTS["third_hint"],
 )
-REPAIR = TEXTS["repair"]
 
 
 def hunt(folder: Path, name: str | None, seed: int | None, language: str) -> tuple[bool, list[Message]]:
@@ -80,7 +69,7 @@ def repair(folder: Path) -> Message:
     _, given = _open(folder)
     bug = chosen(given)
     right, wrong = numpy_functions()[bug.exercise], mistaken(bug)
-    return REPAIR.format(wrong="\n".join(_differing(wrong, right)), right="\n".join(_differing(right, wrong)))
+    return TEXTS["repair"].format(wrong="\n".join(_differing(wrong, right)), right="\n".join(_differing(right, wrong)))
 
 
 def chosen(given: Hunt) -> Bug:
@@ -98,7 +87,7 @@ def buggy_file(bug: Bug, language: str) -> str:
     first, body = mistaken(bug).split("\n", 1)
     docstring = f'    """{exercise(bug.exercise).title.text(language)}: {_equation(bug)}"""\n'
     functions = [*_called_by(bug.exercise), f"{first}\n{docstring}{body}"]
-    return HEADER.format(name=bug.exercise).text(language) + "\nimport numpy as np\n\n\n" + "\n\n".join(functions)
+    return TEXTS["header"].format(name=bug.exercise).text(language) + "\nimport numpy as np\n\n\n" + "\n\n".join(functions)
 
 
 def fix_of(bug: Bug) -> Message:
@@ -112,26 +101,26 @@ def _write_bug(folder: Path, progress: Progress, given: Hunt, language: str) -> 
     path, bug = folder / FILE, chosen(given)
     lines = []
     if path.exists() and _is_untouched(path, progress.hunt) and progress.hunt != given:
-        lines = [REPLACED.format(file=FILE)]
+        lines = [TEXTS["replaced"].format(file=FILE)]
     elif path.exists() and not _is_untouched(path, progress.hunt):
-        state = FOREIGN if progress.hunt is None else SOLVED if progress.hunt.is_solved else UNSOLVED
+        state = TEXTS["foreign"] if progress.hunt is None else TEXTS["solved"] if progress.hunt.is_solved else TEXTS["unsolved"]
         lines = [ASIDE.format(file=FILE, state=state, aside=put_aside(path).name)]
     write_text(path, buggy_file(bug, language))
     write_progress(folder, replace(progress, hunt=given))
-    return [*lines, WRITTEN.format(path=path, seed=given.seed, title=exercise(bug.exercise).title, folder=folder)]
+    return [*lines, TEXTS["written"].format(path=path, seed=given.seed, title=exercise(bug.exercise).title, folder=folder)]
 
 
 def _check(folder: Path, progress: Progress, given: Hunt) -> tuple[bool, list[Message]]:
     path, bug = folder / FILE, chosen(given)
     if _is_untouched(path, given):
-        return False, [UNTOUCHED.format(folder=folder)]
+        return False, [TEXTS["untouched"].format(folder=folder)]
     verdicts = judge_file(path, bug.exercise)
     if all(verdict.is_correct for verdict in verdicts):
         write_progress(folder, replace(progress, hunt=replace(given, is_solved=True)))
-        return True, [REPAIRED.format(fix=fix_of(bug))]
+        return True, [TEXTS["repaired"].format(fix=fix_of(bug))]
     if any(cause.name == bug.mistake for verdict in verdicts for cause in verdict.causes):
-        return False, [STILL_THERE.format(folder=folder)]
-    return False, [ANOTHER, *(Message(*(verdict.text(language) for language in LANGUAGES)) for verdict in verdicts)]
+        return False, [TEXTS["still_there"].format(folder=folder)]
+    return False, [TEXTS["another"], *(Message(*(verdict.text(language) for language in LANGUAGES)) for verdict in verdicts)]
 
 
 def _is_untouched(path: Path, given: Hunt | None) -> bool:

@@ -12,21 +12,12 @@ from headway.practice.workbook.progress import Progress
 
 TEXTS = Texts("workbook")
 
-NEW = TEXTS["new"]  # fmt: skip
-KEPT = TEXTS["kept"]
-RESTORED = TEXTS["restored"]
-STANDING = TEXTS["standing"]
-NEXT = TEXTS["next"]
 HELP = TEXTS["help"]
-FINISHED = TEXTS["finished"]
 RESUME = TEXTS["resume"]
 UNSOLVED = TEXTS["unsolved_2"]
 WRITING = TEXTS["writing"]
-BUILDS_ON = TEXTS["builds_on"]
 NOT_BEGUN = TEXTS["not_begun"]
 SOLVED = TEXTS["solved_2"]
-SHOWN = TEXTS["shown"]
-OPEN = TEXTS["open"]
 HINTS = TEXTS["hints"]
 HINT = TEXTS["hint"]
 LOOK = TEXTS["look"]
@@ -36,22 +27,22 @@ ASIDE = TEXTS["aside_2"]
 
 def beginning(folder: Path, begun: Begun) -> list[Message]:
     """Return messages about the files that were written and kept."""
-    lines = [NEW.format(total=len(PARTS), folder=folder, array=begun.progress.array)] if begun.is_new else []
-    lines += [KEPT.format(files=", ".join(begun.kept))] if begun.kept else []
-    return lines + ([RESTORED.format(files=", ".join(begun.restored))] if begun.restored else [])
+    lines = [TEXTS["new"].format(total=len(PARTS), folder=folder, array=begun.progress.array)] if begun.is_new else []
+    lines += [TEXTS["kept"].format(files=", ".join(begun.kept))] if begun.kept else []
+    return lines + ([TEXTS["restored"].format(files=", ".join(begun.restored))] if begun.restored else [])
 
 
 def standing(progress: Progress) -> Message:
     """Return the number of solved parts."""
-    return STANDING.format(number=sum(progress.of(name).is_solved for name in NAMES), total=len(NAMES))
+    return TEXTS["standing"].format(number=sum(progress.of(name).is_solved for name in NAMES), total=len(NAMES))
 
 
 def upcoming(folder: Path, progress: Progress) -> Message:
     """Return a message about the next part, or one that all are solved."""
     part = next_part(progress)
     if part is None:
-        return FINISHED.format(folder=folder)
-    return NEXT.format(path=path_of(folder, part), title=part.title, equation=part.equation)
+        return TEXTS["finished"].format(folder=folder)
+    return TEXTS["next"].format(path=path_of(folder, part), title=part.title, equation=part.equation)
 
 
 def listing(folder: Path, progress: Progress) -> list[Message]:
@@ -64,9 +55,9 @@ def listing(folder: Path, progress: Progress) -> list[Message]:
 def _line(folder: Path, part: Part, progress: Progress, *, is_next: bool) -> Message:
     at = progress.of(part.name)
     mark = "✓" if at.is_solved else "→" if is_next else "·"
-    state = SOLVED if at.is_solved else NOT_BEGUN if is_untouched(folder, part, progress.array) else OPEN
+    state = SOLVED if at.is_solved else NOT_BEGUN if is_untouched(folder, part, progress.array) else TEXTS["open"]
     more = [HINTS.format(number=at.num_hints)] if at.num_hints else []
-    more += [SHOWN] if at.saw_solution else []
+    more += [TEXTS["shown"]] if at.saw_solution else []
 
     states = [state, *more]
     return TEXTS["part_line"].format(
@@ -80,7 +71,7 @@ def _line(folder: Path, part: Part, progress: Progress, *, is_next: bool) -> Mes
 def unsolved_below(part: Part, progress: Progress) -> Message | None:
     """Return the unsolved parts that a part imports, directly or indirectly; None if there are none."""
     files = [f"{name}.py" for name in NAMES if name in _below(part) and not progress.of(name).is_solved]
-    return BUILDS_ON.format(files=", ".join(files)) if files else None
+    return TEXTS["builds_on"].format(files=", ".join(files)) if files else None
 
 
 def _below(part: Part) -> set[str]:

@@ -18,7 +18,6 @@ IMPORTS = {"numpy": "import numpy as np", "torch": "import torch", "mlx": "impor
 
 BODY = "    raise NotImplementedError\n"
 
-HEADER = TEXTS["header_2"]
 
 LEFT_OUT = ("Errors", "Source", ">>>")
 """First words of docstring paragraphs that the stub omits; the example is added separately."""
@@ -26,7 +25,7 @@ LEFT_OUT = ("Errors", "Source", ">>>")
 
 def stub(part: Part, array: str, language: str) -> str:
     """Return the file's text for an array library, with its first line in the given language."""
-    header = HEADER.format(number=NAMES.index(part.name) + 1, total=len(NAMES), title=part.title, name=part.name).text(language)
+    header = TEXTS["header_2"].format(number=NAMES.index(part.name) + 1, total=len(NAMES), title=part.title, name=part.name).text(language)
     imports = [f"from {name} import {name}" for name in sorted(part.uses)]
     return "\n".join([header, IMPORTS[array], *([""] if imports else []), *imports, "", "", heading(part, array) + BODY])
 

@@ -28,7 +28,6 @@ def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, sm
 
 BATCH = TEXTS["batch"]
 OTHERWISE = TEXTS["otherwise"]
-SINGLE = TEXTS["single"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -46,7 +45,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("small logits", {"logits": numpy.array([[-1000.0, -1003.0, -1001.0], [0.5, 1.0, 0.0]]), "targets": numpy.array([1, 1])}),
         Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
         Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
-        Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, SINGLE),
+        Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, TEXTS["single"]),
         Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}),
         Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
         Probe(

@@ -59,7 +59,6 @@ def definition(
     return rotated if key is None else (rotated, cast(functions.rotary(key, cos, sin), single))
 
 
-VECTOR = TEXTS["vector"]
 ROWS = TEXTS["rows"]
 MATRIX = TEXTS["matrix"]
 BATCH = TEXTS["batch"]
@@ -90,7 +89,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("positions", {"x": heads, "positions": shuffled}, HEADS),
         Probe("positions, batch", {"x": batch, "positions": shuffled}, BATCH),
         Probe("positions, matrix", {"x": matrix, "positions": shuffled}, MATRIX),
-        Probe("one vector", {"x": vector, "positions": 3}, VECTOR),
+        Probe("one vector", {"x": vector, "positions": 3}, TEXTS["vector"]),
         Probe("angles given", {"x": heads, **given(5, 8)}, HEADS),
         Probe("angles given, matrix", {"x": matrix, **given(5, 8)}, MATRIX),
         Probe("query and key", {"x": heads, "key": keys}, HEADS),

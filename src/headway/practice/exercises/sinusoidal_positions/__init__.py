@@ -54,9 +54,7 @@ def _size(axis: int) -> Callable[[Inputs], Any]:
     return lambda inputs: None if inputs.get("x") is None else inputs["x"].shape[axis]
 
 
-ODD = TEXTS["odd"]
 BATCH = TEXTS["batch"]
-MATRIX = TEXTS["matrix"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -66,13 +64,13 @@ def probes() -> tuple[Probe, ...]:
         Probe("table", {"seq_len": 7, "hidden_size": 6}),
         Probe("square", {"seq_len": 8, "hidden_size": 8}),
         Probe("long", {"seq_len": 23, "hidden_size": 4}),
-        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD, caution=TEXTS["odd_differs"]),
+        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, TEXTS["odd"], caution=TEXTS["odd_differs"]),
         Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
         Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
         Probe("halves requested", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
         Probe("added", {"x": random.standard_normal((3, 5, 8))}, BATCH),
         Probe("added, square", {"x": random.standard_normal((6, 6, 6))}, BATCH),
-        Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, MATRIX),
+        Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, TEXTS["matrix"]),
     )
 
 
