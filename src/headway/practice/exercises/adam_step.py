@@ -11,6 +11,7 @@ from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
 from headway.practice.recipes import adam
 from headway.practice.recipes.adam import update
+from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -211,11 +212,7 @@ def _pair(inputs: Inputs) -> Inputs:
     """Return the inputs with both betas in one argument."""
     if "beta1" not in inputs:
         return inputs
-    return {name: value for name, value in inputs.items() if name not in ("beta1", "beta2")} | {"betas": (inputs["beta1"], inputs["beta2"])}
-
-
-def _from_zero(inputs: Inputs) -> Inputs:
-    return inputs | {"step": inputs["step"] - 1}
+    return without(inputs, "beta1", "beta2") | {"betas": (inputs["beta1"], inputs["beta2"])}
 
 
 def _in_order(*places: int) -> Any:
@@ -223,10 +220,6 @@ def _in_order(*places: int) -> Any:
     return lambda answer, inputs: (
         tuple(answer[place] for place in places) if isinstance(answer, tuple) and len(answer) > max(places) else answer
     )
-
-
-def _point_alone(answer: Any, inputs: Inputs) -> Any:
-    return answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
 
 
 EXERCISE = Exercise(
@@ -250,11 +243,15 @@ EXERCISE = Exercise(
     mistakes=adam.MISTAKES,
     conventions=(
         (Convention(), Convention(encode=_pair, role="betas")),
-        (Convention(), Convention(TEXTS["step_from_zero"], _from_zero, role="step")),
+        (Convention(), Convention(TEXTS["step_from_zero"], changed(step=lambda step: step - 1), role="step")),
         (Convention(), Convention(adam.EPS_HAT_WORDS, steps=adam.EPS_HAT)),
         (
             Convention(),
-            Convention(TEXTS["point_alone"], decode=_point_alone, steps={"answer": lambda point, mean, square: point}),
+            Convention(
+                TEXTS["point_alone"],
+                decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer,
+                steps={"answer": lambda point, mean, square: point},
+            ),
             Convention(TEXTS["moments_first"], decode=_in_order(2, 0, 1)),
             Convention(TEXTS["more_than_moments"], decode=_in_order(0, 1, 2)),
         ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes.byte_pairs import in_ids, vocabulary
+from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -60,7 +61,7 @@ def _as_list(inputs: Inputs) -> Inputs:
 
 
 def _as_merges(inputs: Inputs) -> Inputs:
-    rest = {name: value for name, value in inputs.items() if name != "vocab"}
+    rest = without(inputs, "vocab")
     return rest | {"merges": in_ids(MERGES)}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
+from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -126,22 +127,6 @@ def _code(token: str, known: Any) -> int:
     return ord(token) if len(token) == 1 else known[token.encode("latin-1")]
 
 
-def _as_ids(inputs: Inputs) -> Inputs:
-    return inputs | {"merges": in_ids(inputs["merges"])}
-
-
-def _as_id_list(inputs: Inputs) -> Inputs:
-    return inputs | {"merges": list(in_ids(inputs["merges"]))}
-
-
-def _as_ranks(inputs: Inputs) -> Inputs:
-    return inputs | {"merges": {tuple(pair): place for place, pair in enumerate(inputs["merges"])}}
-
-
-def _as_text(inputs: Inputs) -> Inputs:
-    return inputs | {"merges": [tuple(part.decode("latin-1") for part in pair) for pair in inputs["merges"]]}
-
-
 def _numbered(answer: Any, inputs: Inputs) -> Any:
     """Return the ids of tokens that are given as bytes or text."""
     known = ranks(inputs["merges"])
@@ -152,13 +137,13 @@ def _numbered(answer: Any, inputs: Inputs) -> Any:
 
 
 MERGES = (
-    Convention(encode=_as_ids),
+    Convention(encode=changed(merges=in_ids)),
     Convention(),
-    Convention(encode=_as_id_list),
-    Convention(encode=_as_ranks),
-    Convention(encode=_as_text),
-    Convention(encode=lambda inputs: inputs | {"merges": ranks(inputs["merges"])}),
-    Convention(encode=lambda inputs: {name: value for name, value in inputs.items() if name != "merges"}, role="vocab"),
+    Convention(encode=changed(merges=lambda merges: list(in_ids(merges)))),
+    Convention(encode=changed(merges=lambda merges: {tuple(pair): place for place, pair in enumerate(merges)})),
+    Convention(encode=changed(merges=lambda merges: [tuple(part.decode("latin-1") for part in pair) for pair in merges])),
+    Convention(encode=changed(merges=ranks)),
+    Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
 )
 VOCABS = (
     Convention(),
@@ -173,14 +158,14 @@ GIVEN = (
     Convention(decode=_numbered),
     Convention(
         TEXTS["takes_bytes"],
-        lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
+        changed(text=lambda text: text.encode("utf-8")),
         decode=_numbered,
         role="text",
         named=r"byte|^token$",
     ),
     Convention(
         TEXTS["takes_bytes_integers"],
-        lambda inputs: inputs | {"text": list(inputs["text"].encode("utf-8"))},
+        changed(text=lambda text: list(text.encode("utf-8"))),
         decode=_numbered,
         role="text",
         named=r"ids|tokens",

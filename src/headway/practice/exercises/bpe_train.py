@@ -13,6 +13,7 @@ from typing import Any
 from headway import files
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
+from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -140,36 +141,21 @@ def _total(inputs: Inputs) -> int:
     return 256 + inputs["num_merges"] + len(inputs.get("special_tokens") or ())
 
 
-def _without(inputs: Inputs, name: str) -> Inputs:
-    return {key: value for key, value in inputs.items() if key != name}
-
-
-def _as_vocab_size(inputs: Inputs) -> Inputs:
-    return _without(inputs, "num_merges") | {"vocab_size": _total(inputs)}
-
-
-def _as_path(inputs: Inputs) -> Inputs:
-    return _without(inputs, "text") | {"input_path": _file_with(inputs["text"])}
-
-
-def _as_ids(inputs: Inputs) -> Inputs:
-    return inputs | {"text": list(inputs["text"].encode("utf-8"))}
-
-
-def _as_texts(inputs: Inputs) -> Inputs:
-    return inputs | {"text": [inputs["text"]]}
-
-
-def _merges(answer: Any, inputs: Inputs) -> Any:
-    return read_merges(answer)
-
-
-SIZES = (Convention(decode=_merges), Convention(encode=_as_vocab_size, decode=_merges, role="vocab_size"))
+SIZES = (
+    Convention(decode=lambda answer, inputs: read_merges(answer)),
+    Convention(
+        encode=lambda inputs: without(inputs, "num_merges") | {"vocab_size": _total(inputs)},
+        decode=lambda answer, inputs: read_merges(answer),
+        role="vocab_size",
+    ),
+)
 SOURCES = (
     Convention(),
-    Convention(encode=_as_path, role="input_path"),
-    Convention(TEXTS["takes_bytes_integers"], _as_ids, role="text", named=r"ids|tokens|bytes"),
-    Convention(TEXTS["takes_list_texts"], _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
+    Convention(encode=lambda inputs: without(inputs, "text") | {"input_path": _file_with(inputs["text"])}, role="input_path"),
+    Convention(
+        TEXTS["takes_bytes_integers"], changed(text=lambda text: list(text.encode("utf-8"))), role="text", named=r"ids|tokens|bytes"
+    ),
+    Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
 )
 TIES = (
     Convention(),

@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -105,7 +106,7 @@ def _examples() -> list[Inputs]:
 
 
 def _as_key_len(inputs: Inputs) -> Inputs:
-    rest = {name: value for name, value in inputs.items() if name != "past_len"}
+    rest = without(inputs, "past_len")
     return rest if "query_len" not in inputs else rest | {"key_len": inputs["query_len"] + inputs.get("past_len", 0)}
 
 

@@ -14,6 +14,7 @@ from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.attention_mistakes import without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, moved, wiring
 from headway.practice.recipes.layers import Draw
@@ -170,8 +171,7 @@ BY_MASK = (Convention(), Convention(steps={"is_decoder": lambda: False}, role="m
 
 
 def _key_and_value(inputs: Inputs) -> Inputs:
-    rest = {name: value for name, value in inputs.items() if name != "encoder_output"}
-    return rest | {"key": inputs["encoder_output"], "value": inputs["encoder_output"]}
+    return without_operands(inputs, "encoder_output") | {"key": inputs["encoder_output"], "value": inputs["encoder_output"]}
 
 
 def _settled() -> Settled:
@@ -192,8 +192,7 @@ def _with_key_and_value(inputs: Inputs) -> Inputs:
 
 
 def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
-    inputs = {name: value for name, value in inputs.items() if name not in ("key", "value")}
-    return EXERCISE.answer(inputs, (), (Convention(steps=steps),))
+    return EXERCISE.answer(without_operands(inputs, "key", "value"), (), (Convention(steps=steps),))
 
 
 SETTLED = _settled()

@@ -13,6 +13,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role,
 from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
 from headway.practice.recipes.layers import Draw
@@ -82,8 +83,7 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _as_query_key_value(inputs: Inputs) -> Inputs:
-    rest = {name: value for name, value in inputs.items() if name != "x"}
-    return rest | dict.fromkeys(("query", "key", "value"), inputs["x"])
+    return without(inputs, "x") | dict.fromkeys(("query", "key", "value"), inputs["x"])
 
 
 def _settled() -> Settled:
@@ -95,8 +95,7 @@ def _settled() -> Settled:
 
 
 def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
-    own = {name: value for name, value in inputs.items() if name not in ("query", "key", "value")}
-    return EXERCISE.answer(own, (), (Convention(steps=steps),))
+    return EXERCISE.answer(without(inputs, "query", "key", "value"), (), (Convention(steps=steps),))
 
 
 SETTLED = _settled()

@@ -12,6 +12,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
+from headway.practice.recipes.encoding import changed, first_of_tuple
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -95,21 +96,15 @@ MISTAKES = (
 )
 
 
-def _listed(inputs: Inputs) -> Inputs:
-    return inputs | {"token_ids": inputs["token_ids"].tolist()}
-
-
-TAKES = (Convention(), Convention(encode=_listed))
-
-
-def _first_of_two(answer: Any, inputs: Inputs) -> Any:
-    return answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
+TAKES = (Convention(), Convention(encode=changed(token_ids=lambda ids: ids.tolist())))
 
 
 RETURNS = (
     Convention(),
-    Convention(TEXTS["returns_logits_loss"], decode=_first_of_two),
-    Convention(TEXTS["last_position_only"], decode=_first_of_two, steps={"finish": lambda logits: logits[..., -1:, :]}, source=r"targets"),
+    Convention(TEXTS["returns_logits_loss"], decode=first_of_tuple(2)),
+    Convention(
+        TEXTS["last_position_only"], decode=first_of_tuple(2), steps={"finish": lambda logits: logits[..., -1:, :]}, source=r"targets"
+    ),
 )
 BATCH = TEXTS["batch"]
 ONE = TEXTS["one"]

@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -88,17 +89,13 @@ MISTAKES = (
 )
 
 
-def _without(inputs: Inputs, *names: str) -> Inputs:
-    return {name: value for name, value in inputs.items() if name not in names}
-
-
 def _ids_as_x(inputs: Inputs) -> Inputs:
-    return _without(inputs, "token_ids") | {"x": inputs["token_ids"]} if inputs.get("token_ids") is not None else inputs
+    return without(inputs, "token_ids") | {"x": inputs["token_ids"]} if inputs.get("token_ids") is not None else inputs
 
 
 def _positions_as_ids(inputs: Inputs) -> Inputs:
     is_alone = inputs.get("positions") is not None and inputs.get("x") is None
-    return _without(inputs, "positions") | {"token_ids": inputs["positions"]} if is_alone else inputs
+    return without(inputs, "positions") | {"token_ids": inputs["positions"]} if is_alone else inputs
 
 
 def _length_of_batch(inputs: Inputs) -> Inputs | None:
@@ -106,7 +103,7 @@ def _length_of_batch(inputs: Inputs) -> Inputs | None:
     positions = inputs.get("positions")
     if positions is None or inputs.get("x") is not None or not numpy.array_equal(positions, numpy.arange(len(positions))):
         return None
-    return _without(inputs, "positions") | {"token_ids": numpy.stack([positions[::-1], (positions * 3 + 1) % len(positions)])}
+    return without(inputs, "positions") | {"token_ids": numpy.stack([positions[::-1], (positions * 3 + 1) % len(positions)])}
 
 
 def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
@@ -120,7 +117,7 @@ def _length_only(inputs: Inputs) -> Inputs | None:
         return inputs
     if not numpy.array_equal(positions, numpy.arange(len(positions))):
         return None
-    return _without(inputs, "positions") | {"seq_len": len(positions)}
+    return without(inputs, "positions") | {"seq_len": len(positions)}
 
 
 def _listed(inputs: Inputs) -> Inputs:

@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.encoding import changed
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -125,8 +126,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _transposed_weight(inputs: Inputs) -> Inputs:
-    return inputs | {"weight": numpy.ascontiguousarray(inputs["weight"].T)}
+TURNED = changed(weight=lambda weight: numpy.ascontiguousarray(weight.T))
 
 
 def _columns(inputs: Inputs) -> Inputs | None:
@@ -158,7 +158,7 @@ EXERCISE = Exercise(
         THREE_AXES,
         (
             Convention(),
-            Convention(TEXTS["weight_in_out"], _transposed_weight, undo=_transposed_weight, role="weight"),
+            Convention(TEXTS["weight_in_out"], TURNED, undo=TURNED, role="weight"),
             Convention(TEXTS["columns"], _columns, _columns_back, role="weight"),
         ),
         (

@@ -10,6 +10,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import merged
+from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -94,10 +95,6 @@ MISTAKES = (
 )
 
 
-def _as_arrays(inputs: Inputs) -> Inputs:
-    return inputs | {"ids": numpy.array(inputs["ids"]), "pair": numpy.array(inputs["pair"])}
-
-
 def _symbol(token: int) -> str:
     return f"<{token}>"
 
@@ -106,8 +103,10 @@ def _as_symbols(made: Callable[[list[str]], Any]) -> Callable[[Inputs], Inputs]:
     """Return the encoding of the ids as one word of text symbols in a corpus; the new symbol is then the pair's text."""
 
     def encoded(inputs: Inputs) -> Inputs:
-        rest = {name: value for name, value in inputs.items() if name != "new_id"}
-        return rest | {"ids": made([_symbol(each) for each in inputs["ids"]]), "pair": tuple(map(_symbol, inputs["pair"]))}
+        return without(inputs, "new_id") | {
+            "ids": made([_symbol(each) for each in inputs["ids"]]),
+            "pair": tuple(map(_symbol, inputs["pair"])),
+        }
 
     return encoded
 
@@ -131,7 +130,7 @@ CORPORA = (
 
 FORMS = (
     Convention(),
-    Convention(encode=_as_arrays, source=r"torch|tensor|np\.|numpy|jnp|mx\."),
+    Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
 )
 

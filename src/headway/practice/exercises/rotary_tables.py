@@ -11,6 +11,7 @@ from headway import functions
 from headway.arrays import cast, to_numpy
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.exercises.rotary.steps import exponents, powers
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -123,7 +124,7 @@ def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], 
     def encode(inputs: Inputs) -> Inputs | None:
         if "seq_len" not in inputs:
             return None
-        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        rest = without(inputs, "seq_len")
         return rest | {"x": numpy.zeros(shape(inputs["seq_len"], inputs["head_dim"]))}
 
     return encode

@@ -7,6 +7,7 @@ from headway.practice.recipes import projections
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
@@ -28,8 +29,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
     """Encode a sequence of width 1 as a list of numbers and the width whose square root divides the scores."""
     if inputs["query"].shape[-1] != 1:
         return None
-    rest = {name: value for name, value in inputs.items() if name not in ("query", "key", "value", "scale")}
-    return rest | {"x": inputs["query"][:, 0], "width": inputs["scale"] ** -2}
+    return without_operands(inputs, "query", "key", "value", "scale") | {"x": inputs["query"][:, 0], "width": inputs["scale"] ** -2}
 
 
 NUMBERS = (

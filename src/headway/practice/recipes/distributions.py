@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs, Role
+from headway.practice.recipes.encoding import changed
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -86,10 +87,6 @@ def _token(answer: Any, inputs: Inputs) -> Any:
     return (numpy.arange(logits.shape[-1]) == answer.reshape(*logits.shape[:-1], 1)).astype(numpy.float64)
 
 
-def _as_probabilities(inputs: Inputs) -> Inputs:
-    return inputs | {"logits": softmax(inputs["logits"])}
-
-
 def _as_rows(inputs: Inputs) -> Inputs:
     return inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs
 
@@ -99,7 +96,10 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_row else answer
 
 
-GIVEN = (Convention(), Convention(TEXTS["takes_probabilities"], _as_probabilities, role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
+GIVEN = (
+    Convention(),
+    Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"),
+)
 """Accepted inputs."""
 
 ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))

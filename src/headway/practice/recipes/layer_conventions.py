@@ -12,6 +12,7 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, Mistake, Step
 from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned
 from headway.practice.texts import Texts
@@ -30,9 +31,7 @@ ACTIVATIONS = (
 )
 RETURNS = (
     Convention(),
-    Convention(
-        TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
-    ),
+    Convention(TEXTS["several_values"], decode=first_of_tuple(2)),
 )
 
 

@@ -10,6 +10,7 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -147,6 +148,6 @@ WHOLE = TEXTS["whole"]
 
 RETURNS = (
     Convention(),
-    Convention(TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer),
+    Convention(TEXTS["several_values"], decode=first_of_tuple()),
 )
 """The output alone, or followed by a cache for the backward pass."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.projections import PARTS
 from headway.practice.texts import Texts
 
@@ -17,13 +18,9 @@ def _is_self_attention(inputs: Inputs) -> bool:
     return inputs["query"] is inputs["key"] and inputs["key"] is inputs["value"]
 
 
-def _without(inputs: Inputs, *names: str) -> Inputs:
-    return {name: value for name, value in inputs.items() if name not in names}
-
-
 def _one_sequence(name: str) -> Callable[[Inputs], Inputs | None]:
     def encode(inputs: Inputs) -> Inputs | None:
-        return _without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
+        return without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
 
     return encode
 
@@ -33,7 +30,7 @@ def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
 
     def encode(inputs: Inputs) -> Inputs | None:
         is_shared = inputs["key"] is inputs["value"]
-        return _without(inputs, "query", "key", "value") | {query: inputs["query"], other: inputs["key"]} if is_shared else None
+        return without(inputs, "query", "key", "value") | {query: inputs["query"], other: inputs["key"]} if is_shared else None
 
     return encode
 
@@ -52,7 +49,7 @@ def _fused(inputs: Inputs) -> Inputs:
     fused = inputs | {"fused_weight": numpy.concatenate([inputs[f"{part}_weight"] for part in PARTS[:3]])}
     if "query_bias" in inputs:
         fused["fused_bias"] = numpy.concatenate([inputs[f"{part}_bias"] for part in PARTS[:3]])
-    return _without(fused, *(f"{part}_{kind}" for part in PARTS[:3] for kind in ("weight", "bias")))
+    return without(fused, *(f"{part}_{kind}" for part in PARTS[:3] for kind in ("weight", "bias")))
 
 
 def _fused_in_out(inputs: Inputs) -> Inputs:
@@ -67,7 +64,7 @@ def _layers(inputs: Inputs) -> Inputs:
         for name in ("fused_weight", "output_weight")
         if name in given
     }
-    return _without(given, "fused_bias", "output_bias") | layers
+    return without(given, "fused_bias", "output_bias") | layers
 
 
 IN_OUT = TEXTS["in_out"]
@@ -84,7 +81,7 @@ WEIGHT_FORMS = (
 def _no_output(inputs: Inputs) -> Inputs | None:
     """Return the inputs without output projection; None if nothing is projected."""
     if "output_weight" in inputs:
-        return _without(inputs, "output_weight", "output_bias")
+        return without(inputs, "output_weight", "output_bias")
     return inputs if "query_weight" in inputs or "fused_weight" in inputs else None
 
 

@@ -11,6 +11,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES, guards
 from headway.practice.exercises.cross_entropy.steps import STEPS, log_softmax, softmax
+from headway.practice.recipes.encoding import changed
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -61,10 +62,6 @@ def _probabilities(inputs: Inputs) -> Inputs | None:
     """Return inputs with probabilities if none underflows: the result for log(0) is not checked."""
     probabilities = softmax(inputs["logits"])
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
-
-
-def _log_probabilities(inputs: Inputs) -> Inputs:
-    return inputs | {"logits": log_softmax(inputs["logits"])}
 
 
 def _batched(inputs: Inputs) -> Inputs:
@@ -127,7 +124,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
-            Convention(TEXTS["log_probabilities"], _log_probabilities, role="logits", named=r"log_?p|log_?soft|logp"),
+            Convention(TEXTS["log_probabilities"], changed(logits=log_softmax), role="logits", named=r"log_?p|log_?soft|logp"),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),

@@ -9,14 +9,11 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
+from headway.practice.recipes.encoding import changed, without
 from headway.practice.recipes.toy_tokenizer import ToyTokenizer
 from headway.practice.texts import Texts
 
 TEXTS = Texts("generate")
-
-
-def _listed(inputs: Inputs) -> Inputs:
-    return inputs | {"prompt": inputs["prompt"].tolist()}
 
 
 def _as_row(inputs: Inputs) -> Inputs:
@@ -59,7 +56,7 @@ def _as_params(inputs: Inputs) -> Inputs | None:
     is_short = inputs["prompt"].ndim == 1 and inputs["prompt"].size + inputs["max_new_tokens"] <= TINY_GPT.context_size
     if not is_short or "context_size" in inputs:
         return None
-    rest = {name: value for name, value in inputs.items() if name != "model"}
+    rest = without(inputs, "model")
     return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
 
 
@@ -85,7 +82,11 @@ def _of_steps(answer: Any, inputs: Inputs) -> Any:
 
 LETTERS = ToyTokenizer()
 TEXT = (Convention(), Convention(encode=_as_text, decode=_of_text, role="tokenizer"))
-PROMPTS = (Convention(decode=_of_row), Convention(encode=_listed), Convention(encode=_as_row, decode=_of_row))
+PROMPTS = (
+    Convention(decode=_of_row),
+    Convention(encode=changed(prompt=lambda prompt: prompt.tolist())),
+    Convention(encode=_as_row, decode=_of_row),
+)
 MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),

@@ -9,6 +9,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
+from headway.practice.recipes.encoding import without
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
@@ -61,8 +62,7 @@ def _joined(join: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs | None
     def encode(inputs: Inputs) -> Inputs | None:
         if inputs.get("cos") is None:
             return None
-        rest = {name: value for name, value in inputs.items() if name not in ("cos", "sin")}
-        return rest | {"tables": join(inputs["cos"], inputs["sin"])}
+        return without(inputs, "cos", "sin") | {"tables": join(inputs["cos"], inputs["sin"])}
 
     return encode
 

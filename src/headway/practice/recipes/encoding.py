@@ -1,0 +1,23 @@
+"""Encodings of inputs and decodings of outputs that conventions of several parts consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headway.practice.exercise import Inputs
+
+
+def without(inputs: Inputs, *names: str) -> Inputs:
+    """Return the inputs without some operands."""
+    return {name: value for name, value in inputs.items() if name not in names}
+
+
+def changed(**changes: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
+    """Return an encoding that changes operands; it does not apply to inputs that lack one of them."""
+    return lambda inputs: inputs | {name: change(inputs[name]) for name, change in changes.items()}
+
+
+def first_of_tuple(least: int = 1) -> Callable[[Any, Inputs], Any]:
+    """Return a decoding to the first element of a tuple of this length or longer; other outputs stay."""
+    return lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= least else answer
