@@ -5,19 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from headway.practice.diagnosis.sandbox import check_file
+from tests.practice.programs import MERGE
 
-MERGE = """
-    def merge(ids, pair, idx):
-        new, i = [], 0
-        while i < len(ids):
-            if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
-                new.append(idx)
-                i += 2
-            else:
-                new.append(ids[i])
-                i = 1
-        return new
-"""
 SOFTMAX = """
     import numpy as np
 
@@ -76,6 +65,6 @@ def test_an_attribute_that_nothing_assigns_is_a_mistake(tmp_path):
 
 
 def test_a_loop_that_never_ends_is_repaired(tmp_path):
-    verdict = checked(tmp_path, MERGE)["merge"]
+    verdict = checked(tmp_path, MERGE.replace("i += 1", "i = 1"))["merge"]
     assert (verdict.status, verdict.causes[0].name) == ("wrong", "too_slow")
     assert verdict.repair.says.en == "line 10: i = 1 → i += 1"
