@@ -19,43 +19,24 @@ TEXTS = Texts("adam")
 ROLES = Roles("adam", "adam_options", "descent")
 
 
-def recipe(
-    steps: Any,
-    start: Any,
-    num_steps: int,
-    gradient: Any,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
-    function: Any = None,
-) -> Any:
+def recipe(steps: Any, start: Any, num_steps: int, gradient: Any, function: Any = None, **given: float) -> Any:
     """The definition in the steps of recipes.adam, and: num, look, moments."""
+    settings = step.Settings(**given)
     point = numpy.asarray(start, numpy.float64)
     moments = zeros = (0 * point, 0 * point)
     for count in range(1, steps.num(num_steps) + 1):
         slope = steps.look(gradient, point, start)
-        point, mean, square = update(steps, point, slope, steps.moments(moments, zeros), count, learning_rate, (beta1, beta2), eps)
+        point, mean, square = update(steps, point, slope, steps.moments(moments, zeros), count, settings)
         moments = (mean, square)
     return point
 
 
-def definition(
-    start: Any,
-    num_steps: int,
-    gradient: Any,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
-    function: Any = None,
-) -> Any:
+def definition(start: Any, num_steps: int, gradient: Any, function: Any = None, **given: float) -> Any:
     """Take num_steps of headway.functions' Adam steps."""
+    options = step.Settings(**given).options
     point, moments = start, None
     for count in range(1, num_steps + 1):
-        point, mean, square = functions.adam_step(
-            point, gradient(point), moments, step=count, learning_rate=learning_rate, betas=(beta1, beta2), eps=eps
-        )
+        point, mean, square = functions.adam_step(point, gradient(point), moments, step=count, **options)
         moments = (mean, square)
     return point
 

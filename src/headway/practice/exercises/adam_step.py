@@ -19,39 +19,14 @@ TEXTS = Texts("adam_step")
 ROLES = Roles("adam_step", "adam_options")
 
 
-def recipe(
-    steps: Any,
-    point: Any,
-    gradient: Any,
-    mean: Any,
-    square: Any,
-    step: int,
-    learning_rate: float = adam.RATE,
-    beta1: float = adam.BETA1,
-    beta2: float = adam.BETA2,
-    eps: float = adam.EPS,
-    betas: tuple[float, float] | None = None,
-) -> Any:
+def recipe(steps: Any, point: Any, gradient: Any, mean: Any, square: Any, step: int, **given: Any) -> Any:
     """The definition in the steps of recipes.adam, and: answer."""
-    return steps.answer(*update(steps, point, gradient, (mean, square), step, learning_rate, betas or (beta1, beta2), eps))
+    return steps.answer(*update(steps, point, gradient, (mean, square), step, adam.Settings(**given)))
 
 
-def definition(
-    point: Any,
-    gradient: Any,
-    mean: Any,
-    square: Any,
-    step: int,
-    learning_rate: float = adam.RATE,
-    beta1: float = adam.BETA1,
-    beta2: float = adam.BETA2,
-    eps: float = adam.EPS,
-    betas: tuple[float, float] | None = None,
-) -> Any:
+def definition(point: Any, gradient: Any, mean: Any, square: Any, step: int, **given: Any) -> Any:
     """Call headway.functions' adam_step with the moments as a pair."""
-    return functions.adam_step(
-        point, gradient, (mean, square), step=step, learning_rate=learning_rate, betas=betas or (beta1, beta2), eps=eps
-    )
+    return functions.adam_step(point, gradient, (mean, square), step=step, **adam.Settings(**given).options)
 
 
 STEPS = {**adam.STEP, "answer": lambda point, mean, square: (point, mean, square)}

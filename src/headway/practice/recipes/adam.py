@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -15,15 +16,35 @@ TEXTS = Texts("shared/adam")
 RATE, BETA1, BETA2, EPS = 0.001, 0.9, 0.999, 1e-8
 
 
-def update(
-    steps: Any, point: Any, gradient: Any, moments: tuple[Any, Any], count: int, rate: float, betas: tuple[float, float], eps: float
-) -> tuple[Any, Any, Any]:
+@dataclass(frozen=True)
+class Settings:
+    """Options of Adam; `betas` if both are given as one."""
+
+    learning_rate: float = RATE
+    beta1: float = BETA1
+    beta2: float = BETA2
+    eps: float = EPS
+    weight_decay: float = 0.0
+    betas: tuple[float, float] | None = None
+
+    @property
+    def decays(self) -> tuple[float, float]:
+        """Both betas."""
+        return self.betas or (self.beta1, self.beta2)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options as headway.functions' adam_step takes them."""
+        return {"learning_rate": self.learning_rate, "betas": self.decays, "eps": self.eps}
+
+
+def update(steps: Any, point: Any, gradient: Any, moments: tuple[Any, Any], count: int, settings: Settings) -> tuple[Any, Any, Any]:
     """Compute one update in the steps count, mean, square, correct_mean, correct_square, divide, move, kept."""
-    t = steps.count(count)
+    t, betas = steps.count(count), settings.decays
     mean, square = steps.mean(moments[0], gradient, betas), steps.square(moments[1], gradient, betas)
     mean_hat, square_hat = steps.correct_mean(mean, betas, t), steps.correct_square(square, betas, t)
     used = steps.used({"mean": mean_hat, "square": square_hat, "old": moments, "gradient": gradient, "betas": betas, "t": t})
-    moved = steps.move(point, steps.rate(rate) * steps.divide(*used, steps.eps(eps), (1 - betas[1] ** t) ** 0.5))
+    moved = steps.move(point, steps.rate(settings.learning_rate) * steps.divide(*used, steps.eps(settings.eps), (1 - betas[1] ** t) ** 0.5))
     return moved, *steps.kept(mean, square, mean_hat, square_hat)
 
 

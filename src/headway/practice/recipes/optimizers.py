@@ -15,17 +15,10 @@ from headway.practice.texts import Texts
 TEXTS = Texts("shared/optimizers")
 
 
-def recipe(
-    steps: Any,
-    points: Any,
-    gradients: Any,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
-    weight_decay: float = 0.0,
-) -> Any:
+def recipe(steps: Any, points: Any, gradients: Any, **given: float) -> Any:
     """The definition in the steps of recipes.adam, and: turn, slope, before, after; the output is every point after each step."""
+    settings = one_step.Settings(**given)
+    rate, (beta1, beta2), weight_decay = settings.learning_rate, settings.decays, settings.weight_decay
     now = [numpy.asarray(point, numpy.float64) for point in points]
     moments = [(0 * point, 0 * point) for point in now]
     found: list[Any] = []
@@ -34,32 +27,23 @@ def recipe(
             point = now[place]
             slope = steps.slope(slope, point, weight_decay)
             t = steps.turn(count, place, len(now))
-            decayed = steps.before(point, learning_rate, weight_decay)
-            moved, mean, square = update(steps, decayed, slope, moments[place], t, learning_rate, (beta1, beta2), eps)
-            now[place] = steps.after(moved, point, learning_rate, weight_decay, ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0)
+            decayed = steps.before(point, rate, weight_decay)
+            moved, mean, square = update(steps, decayed, slope, moments[place], t, settings)
+            now[place] = steps.after(moved, point, rate, weight_decay, ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0)
             moments[place] = (mean, square)
         found += now
     return tuple(found)
 
 
-def definition(
-    points: Any,
-    gradients: Any,
-    learning_rate: float = RATE,
-    beta1: float = BETA1,
-    beta2: float = BETA2,
-    eps: float = EPS,
-    weight_decay: float = 0.0,
-) -> Any:
+def definition(points: Any, gradients: Any, **given: float) -> Any:
     """Take headway.functions' Adam steps for every point, each after multiplying the point by 1 - learning_rate · weight_decay."""
+    settings = one_step.Settings(**given)
     now, moments = list(points), list[Any]([None] * len(points))
     found: list[Any] = []
     for count, slopes in enumerate(gradients, 1):
         for place, slope in enumerate(slopes):
-            decayed = now[place] * (1 - learning_rate * weight_decay)
-            now[place], mean, square = functions.adam_step(
-                decayed, slope, moments[place], step=count, learning_rate=learning_rate, betas=(beta1, beta2), eps=eps
-            )
+            decayed = now[place] * (1 - settings.learning_rate * settings.weight_decay)
+            now[place], mean, square = functions.adam_step(decayed, slope, moments[place], step=count, **settings.options)
             moments[place] = (mean, square)
         found += now
     return tuple(found)
