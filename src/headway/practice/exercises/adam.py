@@ -19,7 +19,7 @@ TEXTS = Texts("adam")
 ROLES = Roles("adam", "adam_options", "descent")
 
 
-def recipe(steps: Any, start: Any, num_steps: int, gradient: Any, function: Any = None, **given: float) -> Any:
+def recipe(steps: Any, start: Any, num_steps: int, gradient: Any, function: Any = None, **given: Any) -> Any:
     """The definition in the steps of recipes.adam, and: num, look, moments."""
     settings = step.Settings(**given)
     point = numpy.asarray(start, numpy.float64)
@@ -31,7 +31,7 @@ def recipe(steps: Any, start: Any, num_steps: int, gradient: Any, function: Any 
     return point
 
 
-def definition(start: Any, num_steps: int, gradient: Any, function: Any = None, **given: float) -> Any:
+def definition(start: Any, num_steps: int, gradient: Any, function: Any = None, **given: Any) -> Any:
     """Take num_steps of headway.functions' Adam steps."""
     options = step.Settings(**given).options
     point, moments = start, None

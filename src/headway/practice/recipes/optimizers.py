@@ -15,7 +15,7 @@ from headway.practice.texts import Texts
 TEXTS = Texts("shared/optimizers")
 
 
-def recipe(steps: Any, points: Any, gradients: Any, **given: float) -> Any:
+def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
     """The definition in the steps of recipes.adam, and: turn, slope, before, after; the output is every point after each step."""
     settings = one_step.Settings(**given)
     rate, (beta1, beta2), weight_decay = settings.learning_rate, settings.decays, settings.weight_decay
@@ -35,7 +35,7 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: float) -> Any:
     return tuple(found)
 
 
-def definition(points: Any, gradients: Any, **given: float) -> Any:
+def definition(points: Any, gradients: Any, **given: Any) -> Any:
     """Take headway.functions' Adam steps for every point, each after multiplying the point by 1 - learning_rate · weight_decay."""
     settings = one_step.Settings(**given)
     now, moments = list(points), list[Any]([None] * len(points))
