@@ -201,3 +201,18 @@ class Block(nn.Module):
 """
     assert statuses(tmp_path, text)["Block"].is_correct
     assert not statuses(tmp_path, text.replace("return x + self", "return self"))["Block"].is_correct
+
+
+def test_a_name_of_the_package_comes_from_where_its_init_imports_it(tmp_path):
+    folder = tmp_path / "course" / "model"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(
+        "import no_such_package\nfrom .sums import total as sum_of\nfrom .tops import *\nfrom .share import share\n"
+    )
+    (folder / "sums.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
+    (folder / "tops.py").write_text("def top(x):\n    return x.max(-1, keepdims=True)\n")
+    text = "from . import sum_of, top\n\ndef share(x):\n    return x / sum_of(x) + top(x)\n"
+    (folder / "share.py").write_text(text)
+    module = load_module(folder / "share.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.share(numpy.array([1.0, 3.0])).tolist() == [3.25, 3.75]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +19,8 @@ MOST_FOLDERS = 4
 def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     """Make the imports of a file work as they do for its author, whatever the current folder is.
 
-    A package is made for relative imports without running its __init__.py, which often imports what the file does not need.
+    A package is made for relative imports without running its __init__.py, which often imports what the file does not need, and the file itself;
+    a name that the file imports from the package is taken from where __init__.py imports it.
     """
     folders = list(path.resolve().parents)[:MOST_FOLDERS]
     sys.path.insert(0, str(folders[0]))
@@ -34,8 +38,32 @@ def _package(folders: list[Path]) -> str:
         name = f"{name}.{folder.name}" if name else f"_folder_{folder.name}"
         package = ModuleType(name)
         package.__path__ = [str(folder)]
+        package.__getattr__ = partial(_exported, name, folder / "__init__.py")  # type: ignore[method-assign]
         sys.modules.setdefault(name, package)
     return name
+
+
+def _exported(package: str, init: Path, name: str) -> object:
+    """Return what a package's __init__.py imports under a name.
+
+    Errors   AttributeError if it imports nothing under this name.
+    """
+    if not name.startswith("__") and init.is_file():
+        for module, original in _sources(ast.parse(init.read_text(encoding="utf-8")), name):
+            found = import_module(module, package)
+            if hasattr(found, original):
+                return getattr(found, original)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def _sources(tree: ast.Module, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the modules that a file may import a name from, with its name there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                if alias.name == "*" or name == (alias.asname or alias.name):
+                    yield module, name if alias.name == "*" else alias.name
 
 
 def _names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
