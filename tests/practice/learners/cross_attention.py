@@ -180,3 +180,20 @@ class wrong_sequences_exchanged__class:
         q, k, v = self.split(encoder_output @ self.Wq), self.split(x @ self.Wk), self.split(x @ self.Wv)
         out = attention(q, k, v).transpose(0, 2, 1, 3)
         return out.reshape(out.shape[0], out.shape[1], -1) @ self.Wo
+
+
+class right_heads_of_one_sequence:
+    def __init__(self, d_model, num_heads):
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (np.random.randn(d_model, d_model) for _ in range(4))
+
+    def split(self, x):
+        length, width = x.shape
+        return x.reshape(length, self.num_heads, width // self.num_heads).transpose(1, 0, 2)
+
+    def forward(self, x, context, mask=None):
+        q, k, v = self.split(x @ self.W_q), self.split(context @ self.W_k), self.split(context @ self.W_v)
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = np.where(mask, scores, -1e9)
+        return (softmax(scores) @ v).transpose(1, 0, 2).reshape(x.shape) @ self.W_o

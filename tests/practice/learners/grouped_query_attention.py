@@ -174,3 +174,24 @@ class wrong_tiled_not_repeated__class:
         v = (x @ self.W_v).reshape(b, n, self.g, self.d).transpose(0, 2, 1, 3)
         k, v = (np.tile(t, (1, self.h // self.g, 1, 1)) for t in (k, v))
         return attention(q, k, v).transpose(0, 2, 1, 3).reshape(b, n, -1) @ self.W_o
+
+
+class right_one_sequence__causal_by_default:
+    def __init__(self, d_model, num_heads, num_kv_heads):
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.head_dim = d_model // num_heads
+        inner = num_kv_heads * self.head_dim
+        self.W_q, self.W_o = np.random.randn(d_model, d_model), np.random.randn(d_model, d_model)
+        self.W_k, self.W_v = np.random.randn(d_model, inner), np.random.randn(d_model, inner)
+
+    def split(self, x, num_heads):
+        return x.reshape(len(x), num_heads, self.head_dim).transpose(1, 0, 2)
+
+    def forward(self, x, causal=True):
+        length, width = x.shape
+        k, v = (self.split(x @ weight, self.num_kv_heads) for weight in (self.W_k, self.W_v))
+        k, v = (np.repeat(each, self.num_heads // self.num_kv_heads, axis=0) for each in (k, v))
+        scores = self.split(x @ self.W_q, self.num_heads) @ k.transpose(0, 2, 1) / np.sqrt(self.head_dim)
+        if causal:
+            scores = np.where(np.tri(length, dtype=bool), scores, -1e9)
+        return (softmax(scores) @ v).transpose(1, 0, 2).reshape(length, width) @ self.W_o

@@ -372,3 +372,18 @@ def wrong_sees_the_future_alone__sign_of_the_mask(x, c_attn, c_proj, n_head):
     heads = [np.split(part, n_head, axis=-1) for part in np.split(linear(x, **c_attn), 3, axis=-1)]
     mask = (1 - np.tri(len(x))) * 1e10
     return linear(np.hstack([attention(a, b, c, mask) for a, b, c in zip(*heads)]), **c_proj)
+
+
+class right_one_sequence__masked_by_default:
+    def __init__(self, d_model, num_heads):
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (np.random.randn(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, use_mask=True):
+        length, width = x.shape
+        weights = (self.W_q, self.W_k, self.W_v)
+        q, k, v = ((x @ each).reshape(length, self.num_heads, -1).transpose(1, 0, 2) for each in weights)
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+        if use_mask:
+            scores = scores + np.triu(np.full((length, length), -1e9), 1)
+        return (softmax(scores) @ v).transpose(1, 0, 2).reshape(length, width) @ self.W_o

@@ -76,6 +76,11 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected", draw.three(4, 6, 5, ()), MATRICES),
         Probe("projected, square", draw.three(5, 5, 5, ()), MATRICES),
         Probe("projected batch", draw.three(4, 6, 5), BATCH),
+        Probe("single, biases", draw.two(4, 6, 7, 7, ()) | single, SINGLE, UNBATCHED),
+        Probe("single, padded", draw.two(4, 6, 7, 7, ()) | held | {"mask": padding[0]}, SINGLE, UNBATCHED),
+        Probe("heads, single", draw.two(4, 6, 12, 12, ()) | many | heads, SINGLE, UNBATCHED),
+        Probe("heads, single, biases", draw.two(4, 6, 12, 12, ()) | biased | heads, SINGLE, UNBATCHED),
+        Probe("heads, single, padded", draw.two(4, 6, 12, 12, ()) | many | heads | {"mask": padding[0]}, SINGLE, UNBATCHED),
     )
 
 

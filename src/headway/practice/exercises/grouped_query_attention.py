@@ -179,6 +179,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("one position", draw.itself(2, 1, 12) | held | two, BATCH),
         Probe("heads, one position", heads(1, 1, 6, 2), BATCH),
         Probe("heads without batch", heads(5, 7, 6, 2, ()), SINGLE, UNBATCHED),
+        Probe("single, masked", draw.itself(5, 12) | held | two | {"mask": MASK}, SINGLE, UNBATCHED),
+        Probe("single, causal", draw.itself(5, 12) | held | two | {"is_causal": True}, SINGLE, UNBATCHED),
+        Probe("heads without batch, masked", heads(5, 5, 6, 2, ()) | {"mask": MASK}, SINGLE, UNBATCHED),
+        Probe("heads without batch, causal", heads(5, 5, 6, 2, ()) | {"is_causal": True}, SINGLE, UNBATCHED),
     )
 
 

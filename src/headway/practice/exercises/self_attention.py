@@ -101,6 +101,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("one position", draw.itself(2, 1, 7) | held, BATCH),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
         Probe("heads without output, padded", draw.itself(2, 5, 12) | draw.weights(12, 12) | heads | {"mask": padding[:, None]}, BATCH),
+        Probe("single, causal", draw.itself(5, 7) | held | {"is_causal": True}, SINGLE, UNBATCHED),
     )
 
 

@@ -153,8 +153,11 @@ def _per_sample(inputs: Inputs, mask: Any) -> Any:
     return numpy.broadcast_to(mask[:, 0], (batch, queries, keys))
 
 
-def _padding(inputs: Inputs, mask: Any) -> Any:
-    return mask[:, 0, 0] if mask.shape[2] == 1 else None
+def _padding(inputs: Inputs) -> Inputs | None:
+    """Return a mask of the keys of each sequence; None for a mask that differs between queries, and for that of a single sequence."""
+    if inputs.get("mask") is not None and _operand(inputs).ndim < 3:
+        return None
+    return _as(lambda _, mask: mask[:, 0, 0] if mask.shape[2] == 1 else None)(inputs)
 
 
 def _lengths(inputs: Inputs) -> Inputs | None:
@@ -175,7 +178,7 @@ MASK_SHAPES = (
     Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
     Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask"),
     Convention(TEXTS["mask_of_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))), role="mask"),
-    Convention(TEXTS["mask_of_keys"], _as(_padding), role="mask"),
+    Convention(TEXTS["mask_of_keys"], _padding, role="mask"),
     Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
