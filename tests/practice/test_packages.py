@@ -216,3 +216,22 @@ def test_a_name_of_the_package_comes_from_where_its_init_imports_it(tmp_path):
     module = load_module(folder / "share.py", text)
     assert isinstance(module, ModuleType), module
     assert module.share(numpy.array([1.0, 3.0])).tolist() == [3.25, 3.75]
+
+
+def test_definitions_that_need_what_a_missing_file_gives_are_left_out(tmp_path):
+    text = """
+import numpy as np
+
+text = open("no_such_file.txt").read()
+VOCAB = sorted(set(text))
+CONFIG = {"vocab_size": len(VOCAB)}
+
+def batches(data, config=CONFIG):
+    return data[: config["vocab_size"]]
+
+def relu(x):
+    return np.maximum(x, 0)
+"""
+    found = statuses(tmp_path, text)
+    assert found["relu"].is_correct
+    assert found["mine.py"].causes[0].name == "raises_FileNotFoundError"

@@ -176,3 +176,8 @@ def test_an_attention_head_is_causal_if_its_source_says_so(removed, part, status
     text = "\n".join(line for line in ATTENTION_HEAD.splitlines() if not any(each in line for each in removed))
     found, verdict = found_in(text)["AttentionHead"]
     assert (verdict.exercise, verdict.status) == (part, status), found
+
+
+def test_my_in_front_of_a_name_says_nothing_about_the_part():
+    assert by_name("MyBlock") == by_name("my_block") == by_name("Block") == "transformer_block"
+    assert by_name("myelin") is None

@@ -26,6 +26,9 @@ ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding
 NO_PART = r"(?i:^init_|^demo_|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|[a-z](Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
+OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
+"""Pattern of the start of a name that only says that the code is one's own: MyBlock."""
+
 PATTERNS = {
     "softmax": Pattern(r"^(?!.*mask).*(?<!log_)(?<!log)soft_?max(?!.*(attention|cross|loss|temp))"),
     "log_softmax": Pattern(r"log_?soft_?max(?!.*(cross|loss|nll|back|grad))|^log_?probs?$"),
@@ -217,7 +220,7 @@ PARTS_OF_FUNCTIONS = {"cross_entropy": ("next_token_loss",)}
 
 def fitting(name: str) -> tuple[list[str], list[str]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first."""
-    plain = name.lstrip("_")
+    plain = re.sub(OWNER, "", name.lstrip("_"))
     if re.search(NO_PART, plain):
         return [], []
     likely = [each for each, pattern in PATTERNS.items() if re.search(pattern.called, plain, re.IGNORECASE)]

@@ -70,19 +70,28 @@ class _Processor(ast.NodeTransformer):
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     """Run only the imports and definitions of a file; return a verdict if one of them raises.
 
-    Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS.
+    Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
     """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module
+    unset: set[str] = set()
     try:
         tree = _without_cuda(ast.parse(text))
         prepare_imports(module, path, tree)
         for statement in tree.body:
             code = compile(ast.Module([statement], []), str(path), "exec")
-            if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+            if isinstance(statement, ast.Import | ast.ImportFrom):
                 exec(code, module.__dict__)
+            elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                try:
+                    exec(code, module.__dict__)
+                except NameError as error:
+                    if error.name not in unset:
+                        raise
+                    unset.add(statement.name)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
                 with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                     exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
