@@ -66,3 +66,11 @@ def wrong_repetitions_lost(ids, vocab):
 
 def wrong_stripped(ids, vocab):
     return b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace").strip()
+
+
+def right_text_tokens(ids, itos):
+    return "".join(itos[i] for i in ids)
+
+
+def wrong_backwards__text_tokens(ids, itos):
+    return "".join(itos[i] for i in reversed(ids))

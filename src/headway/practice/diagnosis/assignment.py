@@ -194,9 +194,9 @@ def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -
 
 
 def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the groups whose names identify their contents, with the roles they name."""
+    """Yield the groups whose names identify their contents, with the roles they name: names with words first, as w_gate before w1."""
     taken: set[str] = set()
-    for name, members in groups.items():
+    for name, members in sorted(groups.items(), key=lambda group: not words_of(group[0])):
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
         roles_found = tuple(role.name for role in _roles_in_name(name, fitting) if role.name not in taken)
         if len(roles_found) > 1 and not _has_shape(members, roles_found, inputs):

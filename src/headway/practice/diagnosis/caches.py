@@ -68,6 +68,9 @@ KEY = ROLES("key")
 VALUE = ROLES("value")
 START = ROLES("start")
 LAYER = ROLES("layer")
+BATCH = ROLES("batch_size")
+COUNT = ROLES("count")
+END = ROLES("end")
 CACHE = ROLES("cache")
 CACHED_KEYS = ROLES("cached_keys")
 CACHED_VALUES = ROLES("cached_values")
@@ -125,7 +128,7 @@ class CacheCall(Call):
         construct = self._constructor(chunks)
         append, advance = appending(self.subject.value), _method(self.subject.value, ADVANCING)
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
-        bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
+        bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER, BATCH, COUNT, END))
         if bound is None:
             raise CallError(TEXTS["appending_takes_more"].format(append=append))
         if not (bound.takes("key") and bound.takes("value")):
@@ -137,11 +140,13 @@ class CacheCall(Call):
 
         def store(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
-            given = BYSTANDING | {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
-            filled[layer] += key.shape[axis]
+            count, batch = key.shape[axis], key.shape[0] if key.ndim == 4 else 1
+            given = BYSTANDING | {"key": key, "value": value, "layer": layer, "batch_size": batch, "count": count}
+            given |= {"start": self._write_position(filled[layer], count), "end": filled[layer] + count}
+            filled[layer] += count
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
             given_back = _pair(answer) is not None
-            contents = _pair(answer) if given_back else _contents(instance, layer if is_shared else None, key.ndim)
+            contents = _pair(answer) if given_back else _contents(instance, layer if is_shared else None, key.ndim, given)
             return _copied_pair(contents, key, None if given_back else (axis, filled[layer]))
 
         def feed(pairs: Sequence[Any]) -> list[Any]:
@@ -297,12 +302,17 @@ def _pair(answer: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _contents(instance: Any, layer: int | None, num_axes: int) -> Any:
-    """Return the contents of a cache, from a getter method or from attributes."""
+def _contents(instance: Any, layer: int | None, num_axes: int, given: Mapping[str, Any]) -> Any:
+    """Return the contents of a cache, from a getter method or from attributes.
+
+    given   arguments of the last append, by role
+    """
     name = _method(type(instance), FETCHING)
     if name:
-        has_layer = bool(parameters_of(getattr(type(instance), name), is_bound=True))
-        return _pair(getattr(instance, name)(*([layer or 0] if has_layer else [])))
+        bound = bind_parameters(parameters_of(getattr(type(instance), name), is_bound=True), (LAYER, BATCH, END, COUNT))
+        taken = {} if bound is None else bound.role_of
+        lengths = {"count": given["end"], "layer": layer or 0}  # a length to fetch is that of all positions
+        return _pair(getattr(instance, name)(**{each: {**given, **lengths}[role.name] for each, role in taken.items()}))
     return next(_attributes(instance, layer, num_axes), None)
 
 

@@ -65,8 +65,16 @@ def _as_merges(inputs: Inputs) -> Inputs:
     return rest | {"merges": in_ids(MERGES)}
 
 
+def _as_text(inputs: Inputs) -> Inputs | None:
+    """Return a vocabulary of text; None for tokens that are not ASCII, whose bytes may be incomplete characters."""
+    if any(inputs["vocab"][number][-1] > 127 for number in inputs["ids"]):
+        return None
+    return inputs | {"vocab": {number: token.decode("latin-1") for number, token in inputs["vocab"].items()}}
+
+
 VOCABS = (
     Convention(),
+    Convention(TEXTS["vocab_of_text"], encode=_as_text, role="vocab", source=r"[\"']{2}\s*\.join"),
     Convention(encode=_as_list),
     Convention(encode=lambda inputs: inputs | {"vocab": {token: number for number, token in inputs["vocab"].items()}}),
     Convention(encode=_as_merges, role="merges"),

@@ -101,6 +101,7 @@ def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | N
 
 
 SUMMED = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()}
+OF_EACH_ROW = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0)}
 GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def (backward|gradient|derivative)"
 """Source of a class whose own gradient is that of the sum: it never counts the targets."""
 
@@ -129,7 +130,11 @@ EXERCISE = Exercise(
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
-        (Convention(), Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM)),
+        (
+            Convention(),
+            Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
+            Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=r"reduction *= *['\"]none"),
+        ),
         (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
         (
             Convention(),
