@@ -395,13 +395,15 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 def _copied(value: Any) -> Any:
     if type(value) in (list, tuple, dict):
         return _mapped(_copied, value)
+    if type(value) is numpy.ndarray:
+        return value.copy()
     numbers = as_numbers(value) if hasattr(value, "dtype") or holds_data(value) else value
     return numbers.copy() if isinstance(numbers, numpy.ndarray) else numbers
 
 
 def _equal(before: Any, after: Any) -> bool:
     if isinstance(before, numpy.ndarray):
-        after = as_numbers(after)
+        after = after if type(after) is numpy.ndarray else as_numbers(after)
         is_alike = isinstance(after, numpy.ndarray) and (before.dtype, before.shape) == (after.dtype, after.shape)
         if is_alike and before.tobytes() == after.tobytes():  # far quicker for small arrays
             return True

@@ -123,6 +123,10 @@ class Trial:
 
     def num_matching(self) -> int:
         """Return the number of outputs that equal the definition's."""
+        return self._num_matching
+
+    @cached_property
+    def _num_matching(self) -> int:
         return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
 
     def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
