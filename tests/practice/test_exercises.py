@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.binding import bind
+from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import NAMES, exercise

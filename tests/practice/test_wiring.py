@@ -117,7 +117,7 @@ def test_a_file_that_names_cuda_runs_on_the_processor(tmp_path):
 
 
 def test_masks_named_after_encoder_and_decoder_are_not_exchanged():
-    from headway.practice.diagnosis.calling import bind_call
+    from headway.practice.diagnosis.binding import bind_call
     from headway.practice.exercises import exercise
 
     def forward(x, e_output, e_mask, d_mask):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ import numpy
 
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.inner_width import widened
+from headway.practice.diagnosis.role_words import roles_in_name
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import EMPTY, Message
@@ -198,9 +198,9 @@ def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Seque
     taken: set[str] = set()
     for name, members in sorted(groups.items(), key=lambda group: not words_of(group[0])):
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
-        roles_found = tuple(role.name for role in _roles_in_name(name, fitting) if role.name not in taken)
+        roles_found = tuple(role.name for role in roles_in_name(name, fitting) if role.name not in taken)
         if len(roles_found) > 1 and not _has_shape(members, roles_found, inputs):
-            roles_found = _of_place(name, [role.name for role in _roles_in_name(name, fitting)], groups)
+            roles_found = _of_place(name, [role.name for role in roles_in_name(name, fitting)], groups)
         if roles_found and not _fits_another_better(name, roles_found, groups, inputs, roles):
             taken |= set(roles_found)
             yield name, roles_found
@@ -224,39 +224,8 @@ def _fits_another_better(
 
 def _agreed_role(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> str | None:
     """Return the role that both the name and the shape indicate, or None."""
-    roles_found = _roles_in_name(
-        name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None]
-    )
+    roles_found = roles_in_name(name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None])
     return roles_found[0].name if len(roles_found) == 1 and _has_shape(members, (roles_found[0].name,), inputs) else None
-
-
-FILLERS = set(
-    "w weight weights linear lin layer layers proj projection projections fc to attn attention self matrix mat param params kernel b bias c mlp head heads dense".split()
-)
-
-
-def words_of(name: str) -> list[str]:
-    """Return the distinguishing words of an attribute name: W_query.weight → query."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"\b[Ww](?=[QKVO]\b)", "", name))
-    return [part.lower() for part in parts if part.lower() not in FILLERS]
-
-
-def _roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
-    """Return the roles that a name mentions, in order."""
-    last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
-    exact = [role for role in roles if last == role.name or last in role.called]
-    if exact and not (last in FILLERS and words_of(name)):
-        return exact[:1]
-    roles_found: list[Role] = []
-    for word in words_of(name):
-        of_word = [
-            role
-            for role in roles
-            if word in role.held_as or word.removeprefix("w") in role.held_as or word.removeprefix("b") in role.held_as
-        ]
-        letters = [role for letter in word for role in roles if letter in role.held_as] if set(word) <= set("qkv") else []
-        roles_found += of_word[:1] or letters
-    return list({role.name: role for role in roles_found}.values())
 
 
 def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calling import BYSTANDERS, Binding, Call, bind_parameters, fits_name
+from headway.practice.diagnosis.binding import BYSTANDERS, Binding, bind_parameters, fits_name
+from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise

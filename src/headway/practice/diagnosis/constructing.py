@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import TABLE, Binding, bind_call
+from headway.practice.diagnosis.binding import TABLE, Binding, bind_call
 from headway.practice.diagnosis.configs import (
     Config,
     config_bases,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway.practice.diagnosis.calling import fits_name
+from headway.practice.diagnosis.binding import fits_name
 from headway.practice.diagnosis.optimizers import SETTINGS
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Role

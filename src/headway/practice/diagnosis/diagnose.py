@@ -18,6 +18,7 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import first_difference
+from headway.practice.diagnosis.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.defaults import default_cause
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
@@ -25,7 +26,7 @@ from headway.practice.diagnosis.initial import has_other_initial_weights
 from headway.practice.diagnosis.parts import likely_parts, name_note
 from headway.practice.diagnosis.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
+from headway.practice.diagnosis.trials import Trial, num_numbers, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import fits_name
+from headway.practice.diagnosis.binding import fits_name
 from headway.practice.diagnosis.failure import is_undefined
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.nested import BECAUSE

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.conventions import PLAIN, output_of
 from headway.practice.diagnosis.naming import candidates, names_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, num_numbers, output_of
+from headway.practice.diagnosis.trials import Trial, num_numbers
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
 from headway.practice.texts import Texts

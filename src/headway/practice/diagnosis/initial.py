@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.conventions import encoded_for
 from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.trials import Trial, encoded_for
+from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Exercise
 from headway.practice.outputs import is_same, precision
 

@@ -14,7 +14,9 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import CONSTRUCTOR_PREFIX, TABLE, Binding, Call, completed, computed
+from headway.practice.diagnosis.binding import CONSTRUCTOR_PREFIX, TABLE, Binding, computed
+from headway.practice.diagnosis.calling import Call, completed
+from headway.practice.diagnosis.class_binding import CONFIG_PREFIX, PREFIXES, WEIGHT_PREFIX, WIDTHS, class_binding
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.configs import NoSuchSizeError, global_values, globals_set, is_size_role
 from headway.practice.diagnosis.constructing import Construction, call_parameters, config_for, constructions
@@ -93,7 +95,7 @@ def _calls_of(
     places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
     placed = max((len(needed & roles) for roles in places), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
-    bindings = [_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
+    bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
     calls: list[Call] = [
         replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)
     ]
@@ -242,7 +244,7 @@ class InstanceCall(Call):
         """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
         every = [probe.inputs for probe in exercise.probes()]
         every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
-        maker = replace(self, binding=_binding(self.construction, Assignment({}), is_construction=True))
+        maker = replace(self, binding=class_binding(self.construction, Assignment({}), is_construction=True))
         for inputs in every:
             given = inputs | maker.sizes(inputs)
             arguments = {
@@ -356,37 +358,6 @@ class InstanceCall(Call):
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
 
-CONFIG_PREFIX, WEIGHT_PREFIX = "config__", "weight__"
-PREFIXES = (CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX)
-"""Prefixes of parameter names: constructor parameters, config values, and weights. Parameters of forward have no prefix."""
-
-
-def _binding(construction: Construction, assignment: Assignment, *, is_construction: bool = False, is_sealed: bool = False) -> Binding:
-    """Return all roles of a class as the parameters of one function.
-
-    is_sealed   True if no instance can be constructed: all weights are then bound, so that the call reports the exception
-    """
-    role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
-    bound = {role.name for role in role_of.values()}
-    if construction.wired is not None:
-        sizes = [role for role in construction.roles if role.name in (*WIDTHS[:2], "num_heads") and role.name not in bound]
-        role_of |= {CONFIG_PREFIX + role.name: role for role in sizes}
-        bound |= {role.name for role in sizes}
-    if construction.takes_all_sizes:
-        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.sizes_taken if role.name not in bound}
-    elif any(
-        role.is_submodule for role in role_of.values()
-    ):  # ready-made submodules need the number of heads even if the class does not take it
-        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.roles if role.name == "num_heads" and role.name not in bound}
-    if is_construction:
-        return Binding(role_of)
-    role_of |= construction.forward.role_of
-    bound = {role.name for role in role_of.values()}
-    holds = [role for role in construction.roles if role.is_weight and role.name not in bound and (assignment.roles or is_sealed)]
-    role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if is_sealed or role.name in assignment.roles or not role.is_optional}
-    return Binding(role_of)
-
-
 def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
     construction = call.construction
@@ -396,9 +367,6 @@ def _required(call: InstanceCall) -> set[str]:
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
-
-WIDTHS = ("hidden_size", "intermediate_size", "head_dim", "value_dim")
-"""Sizes of parts that are replaced."""
 
 WIDENING = 8
 """Factor between these sizes in the constructor and in the call, so that the widths of the parts suit rotary positions and groups."""

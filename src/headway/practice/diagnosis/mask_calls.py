@@ -10,7 +10,8 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_library
-from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.binding import bind
+from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.instances import instance_calls
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs

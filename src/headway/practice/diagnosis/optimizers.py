@@ -11,7 +11,8 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters, fits_name
+from headway.practice.diagnosis.binding import Binding, bind_parameters, fits_name
+from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.parameter_holders import Layer, Model, Parameter, layers_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of

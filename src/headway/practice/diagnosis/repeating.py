@@ -10,8 +10,9 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.conventions import output_of
 from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.trials import Trial, num_numbers, output_of
+from headway.practice.diagnosis.trials import Trial, num_numbers
 from headway.practice.exercise import Inputs, Mistake
 from headway.practice.outputs import Raised, is_same, precision
 from headway.practice.texts import Texts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.calling import Binding, fits_name
+from headway.practice.diagnosis.binding import Binding, fits_name
 from headway.practice.diagnosis.configs import fields_of, holds_fields, is_size_role
 from headway.practice.diagnosis.evaluating import Shape, UnknownValueError
 from headway.practice.diagnosis.usages import Usage, alias

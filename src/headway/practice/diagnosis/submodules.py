@@ -13,7 +13,8 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace, from_numpy, is_boolean, is_floating, to_numpy
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights
-from headway.practice.diagnosis.calling import DTYPES, OF_SOURCE
+from headway.practice.diagnosis.binding import OF_SOURCE
+from headway.practice.diagnosis.calling import DTYPES
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.wording import snake
 from headway.practice.exercise import Inputs, Role

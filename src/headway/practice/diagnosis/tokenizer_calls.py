@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.binding import Binding, bind_parameters
+from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role

@@ -10,11 +10,12 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.conventions import may_apply, measured_conventions, output_of
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError
-from headway.practice.diagnosis.trials import Trial, may_apply, measured_conventions, output_of
+from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Convention, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
