@@ -12,7 +12,7 @@ import numpy
 
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.inner_width import widened
-from headway.practice.diagnosis.role_words import roles_in_name
+from headway.practice.diagnosis.role_words import roles_in_name, words_of
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import EMPTY, Message
