@@ -1,8 +1,8 @@
-"""Encoders compared with other programs: `python -m benchmarks.encoders` prints tables in about six minutes. Nothing else should run.
+"""Encoders compared with other programs: `python -m benchmarks.encoders` prints tables in about nine minutes. Nothing else should run.
 
 Random weights in the shapes of MiniLM-L6 and bge-base, 32 texts of 128 tokens, and 32 texts of 16 to 128 tokens; 2 threads; token ids in,
-hidden states out. Each measurement is a process; the programs take turns. A peer whose package is missing is left out.
-HEADWAY_PEERS_PYTHONPATH names a folder with onnxruntime and ctranslate2 (pip install --target FOLDER --no-deps …).
+hidden states out. The same shapes with one label as rerankers: a query and texts in, scores of pairs of 128 tokens out (rerankers). Each measurement is a process; the programs take turns. A peer whose package is missing is left out.
+HEADWAY_PEERS_PYTHONPATH names a folder with onnxruntime, ctranslate2 and sentence_transformers (pip install --target FOLDER --no-deps …).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import rerankers
+
 THREADS, BATCH, LONGEST, SECONDS = 2, 32, 128, 4.0
 ROUNDS = int(os.environ.get("HEADWAY_BENCHMARK_ROUNDS", "3"))
 SHAPES = {
@@ -33,9 +35,9 @@ Run = Callable[[list[list[int]]], object]
 
 def main() -> None:
     for shape in SHAPES:
-        if not (FOLDER / shape / "config.json").exists():
+        if not (_reranker_folder(shape) / "config.json").exists():
             _process("make", shape, "")
-        for task in ("32 x 128 tokens", "32 x 16 to 128 tokens"):
+        for task in ("32 x 128 tokens", "32 x 16 to 128 tokens", rerankers.TASK):
             print(f"\n## {shape}, {task}\n\n| | texts/s, median | all runs |\n|---|---|---|", flush=True)
             runs: dict[str, list[float]] = {name: [] for name in PEERS}
             for _ in range(ROUNDS):
@@ -59,6 +61,11 @@ def make(shape: str) -> None:
     BertModel(
         BertConfig(**SHAPES[shape], vocab_size=30522, max_position_embeddings=512, position_embedding_type="absolute")
     ).save_pretrained(FOLDER / shape)
+    rerankers.make(_reranker_folder(shape), SHAPES[shape])
+
+
+def _reranker_folder(shape: str) -> Path:
+    return FOLDER / f"{shape}-reranker"
 
 
 def headway(path: Path, kind: str) -> Run:
@@ -128,6 +135,12 @@ def _onnx(path: Path, kind: str) -> Path:
 
 
 def ctranslate2_model(path: Path, kind: str) -> Run:
+    run: Run = ctranslate2_encoder(path, kind).forward_batch
+    return run
+
+
+def ctranslate2_encoder(path: Path, kind: str) -> Any:
+    """Return the encoder, converted when it is first used."""
     import ctranslate2
     from ctranslate2.converters import TransformersConverter
 
@@ -141,8 +154,7 @@ def ctranslate2_model(path: Path, kind: str) -> Run:
     target = path / f"ctranslate2-{kind}"
     if not target.exists():
         Converter(str(path)).convert(str(target), quantization=kind)
-    encoder = ctranslate2.Encoder(str(target), device="cpu", inter_threads=1, intra_threads=THREADS, compute_type=kind)
-    return encoder.forward_batch
+    return ctranslate2.Encoder(str(target), device="cpu", inter_threads=1, intra_threads=THREADS, compute_type=kind)
 
 
 def _padded(texts: list[list[int]]) -> tuple[Any, Any]:
@@ -170,15 +182,21 @@ PEERS: dict[str, Callable[[Path], Run]] = {
 def measure(name: str, shape: str, task: str) -> dict[str, float]:
     """Repeat a batch for some seconds; the first, which is not counted, lets an engine prepare itself."""
     random.seed(0)
-    lengths = [LONGEST] * BATCH if "to" not in task.split() else [random.randint(16, LONGEST) for _ in range(BATCH)]
-    texts = [[random.randint(1000, 30000) for _ in range(length)] for length in lengths]
-    run = PEERS[name](FOLDER / shape)
-    run(texts)
+    run = _task(name, shape, task)
+    run()
     times = [time.perf_counter()]
     while times[-1] - times[0] < SECONDS or len(times) < 4:
-        run(texts)
+        run()
         times.append(time.perf_counter())
     return {"texts_per_second": BATCH / statistics.median(after - before for before, after in itertools.pairwise(times))}
+
+
+def _task(name: str, shape: str, task: str) -> Callable[[], object]:
+    """Return a function that computes the batch."""
+    if task == rerankers.TASK:
+        return partial(rerankers.reranker(name, _reranker_folder(shape), THREADS), *rerankers.texts(random, BATCH))
+    lengths = [LONGEST] * BATCH if "to" not in task.split() else [random.randint(16, LONGEST) for _ in range(BATCH)]
+    return partial(PEERS[name](FOLDER / shape), [[random.randint(1000, 30000) for _ in range(length)] for length in lengths])
 
 
 def _process(name: str, shape: str, task: str) -> dict[str, float]:

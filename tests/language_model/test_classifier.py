@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.errors import CheckpointError, NotFiniteError, OptionError, PromptError, UnsupportedError
+from headway.functions import linear
 from headway.language_model import load
+from headway.language_model.classifier import _linear_on_one_thread
 from headway.tokenizers import byte_tokenizer, load_tokenizer
 from tests.small_encoders import VOCAB, save_bert
 
@@ -218,3 +220,12 @@ def test_logits_that_are_not_finite_are_an_error(classifier):
 
 def edit(path: Path, **keys: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+def test_a_product_without_blas_equals_the_definition_and_depends_on_its_row_only():
+    random = numpy.random.default_rng(0)
+    x, weight, bias = (random.standard_normal(shape, numpy.float32) for shape in ((5, 40), (7, 40), (7,)))
+    for added in (None, bias):
+        together = _linear_on_one_thread(x, weight, added)
+        numpy.testing.assert_allclose(together, linear(x, weight, added), rtol=1e-5, atol=1e-5)
+        numpy.testing.assert_array_equal(together[2:3], _linear_on_one_thread(x[2:3], weight, added))

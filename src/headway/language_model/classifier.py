@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy
@@ -15,6 +16,7 @@ from headway.checkpoints import Checkpoint
 from headway.checkpoints.classification import ClassifierOptions
 from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError, UnsupportedError
+from headway.functions import Matrix
 from headway.language_model.batches import batches, check_texts, padded_length
 from headway.language_model.embedding import TextEncoder, activation_function
 from headway.runners.protocols import Config, Weights
@@ -234,7 +236,8 @@ class Classifier:
                 token_types=self._array(token_types),
                 ops=self.ops,
             )
-        logits: numpy.ndarray = to_numpy(architecture.class_logits(hidden, model.weights, model.config, lengths=given, ops=self.ops))
+        ops = SimpleNamespace(**vars(self.ops) | {"linear": _linear_on_one_thread}) if self.encoder else self.ops
+        logits: numpy.ndarray = to_numpy(architecture.class_logits(hidden, model.weights, model.config, lengths=given, ops=ops))
         return logits.astype(numpy.float32)
 
     def _array(self, values: numpy.ndarray) -> Array:
@@ -245,3 +248,15 @@ class Classifier:
 def _check_top_k(top_k: int | None) -> None:
     if top_k is not None and (not is_integer(top_k) or top_k < 1):
         raise OptionError(f"got top_k={top_k!r:.100}, expected an integer of at least 1")
+
+
+def _linear_on_one_thread(x: numpy.ndarray, weight: Any, bias: numpy.ndarray | None = None) -> numpy.ndarray:
+    """Twin of functions.linear without BLAS, whose threads would keep all cores busy for a while after a product.
+
+    The compiled encoder's next pass would share the cores with them, and take half as long again. A row's result does not depend on the
+    others.
+    """
+    if isinstance(weight, Matrix):
+        weight = weight.dense()
+    result: numpy.ndarray = numpy.einsum("...j,kj->...k", x, numpy.asarray(weight, x.dtype))
+    return result if bias is None else result + bias
