@@ -28,7 +28,7 @@ def make(path: Path, sizes: dict[str, int]) -> None:
 
 
 def _word(index: int) -> str:
-    """Return a word of letters."""
+    """Return four letters for an index of the vocabulary."""
     return "".join(chr(ord("a") + index // 26**place % 26) for place in range(4))
 
 
