@@ -312,3 +312,9 @@ def wrong_changes_inputs(x):
     a, b = _halves(x)
     x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :] = a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)
     return x
+
+
+def right_sine_and_cosine_in_front(sin_cos, x):
+    sin, cos = (np.repeat(each, 2, axis=-1) for each in sin_cos)
+    turned = np.stack((-x[..., 1::2], x[..., ::2]), axis=-1).reshape(x.shape)
+    return x * cos + turned * sin

@@ -155,6 +155,7 @@ FORMS = (
     Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables"),
     Convention(TEXTS["takes_cosine_sine_stacked_along_first"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin])), role="tables"),
     Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables"),
+    Convention(TEXTS["takes_sine_cosine_tuple"], encode=_joined(lambda cos, sin: (sin, cos)), role="tables", named=r"^sin_?cos"),
     Convention(TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables"),
 )
 POSITIONS = (
