@@ -71,7 +71,7 @@ PATTERNS = {
         r"|pad(ding)?_)?mask|sequence_?mask|mask_?from_?len|len(gth)?s?_?mask|valid_?mask)",
         r"^(?!.*(apply|attention_|sliding|window|loss|softmax|causal|lm)).*mask$",
     ),
-    "qkv_projection": Pattern(r"qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj"),
+    "qkv_projection": Pattern(r"^(?!transpose|merge|join|concat|combine)\w*qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj"),
     "self_attention": Pattern(
         r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head|att(entio)?n_?head$)",
         ATTENTION,
@@ -126,7 +126,7 @@ PATTERNS = {
     "transformer_block": Pattern(
         r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     ),
-    "encoder_layer": Pattern(r"encoder_?(layer|block)"),
+    "encoder_layer": Pattern(r"encoder_?(layer|block)|bert_?(block|layer)"),
     "decoder_layer": Pattern(r"decoder_?layer|decoder_?block"),
     "gpt2": Pattern(r"^gpt_?2?(_?(model|forward|lm|logits))?$|^(transformer|decoder)_?forward$"),
     "temperature": Pattern(r"temperature|(?<![a-z])temp_?(scale|softmax|sampl)|scale_logits"),

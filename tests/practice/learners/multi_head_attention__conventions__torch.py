@@ -130,3 +130,55 @@ class right_weights_by_head(nn.Module):  # noqa: N801
             for weight, bias in ((self.W_Q, self.b_Q), (self.W_K, self.b_K), (self.W_V, self.b_V))
         )
         return torch.einsum("bnlh,nhd->bld", attended(q, k, v), self.W_O) + self.b_O
+
+
+class right_packed_with_heads_innermost(nn.Module):  # noqa: N801
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.to_qkv, self.out = heads, nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
+
+    def forward(self, x):
+        packed = self.to_qkv(x).unflatten(-1, (3, -1, self.heads))
+        q, k, v = packed.permute(2, 0, 4, 1, 3)
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+class right_packed_in_another_order_than_named(nn.Module):  # noqa: N801
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.to_qvk, self.out = heads, nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
+
+    def forward(self, x):
+        packed = self.to_qvk(x).unflatten(-1, (-1, 3, self.heads))
+        q, k, v = packed.permute(3, 0, 4, 1, 2)
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+class wrong_scale__packed_in_another_order_than_named(right_packed_in_another_order_than_named):  # noqa: N801
+    def forward(self, x):
+        packed = self.to_qvk(x).unflatten(-1, (-1, 3, self.heads))
+        q, k, v = packed.permute(3, 0, 4, 1, 2)
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1]).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+class right_heads_in_batch(nn.Module):  # noqa: N801
+    def __init__(self, key_size, query_size, value_size, num_hiddens, num_heads, dropout, bias=False):
+        super().__init__()
+        self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
+        self.W_q, self.W_k = nn.Linear(query_size, num_hiddens, bias=bias), nn.Linear(key_size, num_hiddens, bias=bias)
+        self.W_v, self.W_o = nn.Linear(value_size, num_hiddens, bias=bias), nn.Linear(num_hiddens, num_hiddens, bias=bias)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2).flatten(0, 1)
+
+    def forward(self, queries, keys, values, valid_lens):
+        q, k, v = self.split(self.W_q(queries)), self.split(self.W_k(keys)), self.split(self.W_v(values))
+        scores = torch.bmm(q, k.transpose(1, 2)) / q.shape[-1] ** 0.5
+        if valid_lens is not None:
+            lengths = valid_lens.repeat_interleave(self.num_heads)
+            scores = scores.masked_fill(torch.arange(k.shape[1])[None, None] >= lengths[:, None, None], -1e6)
+        answer = torch.bmm(self.dropout(scores.softmax(-1)), v)
+        return self.W_o(answer.unflatten(0, (-1, self.num_heads)).transpose(1, 2).flatten(2))

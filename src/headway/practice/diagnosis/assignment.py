@@ -20,7 +20,7 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
+LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk", "kdh")
 """Orders in which query, key and value (k), heads (h) and head_dim (d) may be nested in a fused array, outermost first."""
 
 NESTED = {
@@ -29,6 +29,7 @@ NESTED = {
     "hdk": TEXTS["by_element_in_a_head"],
     "dkh": TEXTS["heads_innermost"],
     "dhk": TEXTS["by_element"],
+    "kdh": TEXTS["heads_innermost_in_each"],
 }
 """Notes about these orders; the first is the usual one."""
 
@@ -308,10 +309,12 @@ def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple
     if not fused:
         yield {}
         return
-    size = max(map(len, fused.values()))
-    ways = [(order, layout) for order in itertools.permutations(range(size)) for layout in LAYOUTS[:2]]
-    ways += [(tuple(range(size)), layout) for layout in LAYOUTS[2:]]
-    ways.sort(key=lambda way: way[0] != tuple(range(size)))
+    longest = max(fused.values(), key=len)
+    size = len(longest)
+    usual = tuple(sorted(range(size), key=lambda place: _usual(longest[place])))
+    likely = [*dict.fromkeys((tuple(range(size)), usual))]
+    ways = [(order, layout) for order in likely for layout in LAYOUTS]
+    ways += [(order, LAYOUTS[0]) for order in itertools.permutations(range(size)) if order not in likely]
     for order, layout in ways:
         yield {name: (tuple(roles[i] for i in order if i < len(roles)), layout) for name, roles in fused.items()}
 

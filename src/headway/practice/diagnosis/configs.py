@@ -185,6 +185,23 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
             yield each
 
 
+MOST_LIKE = 3
+"""Number of fields that a class reads from a config from which a config of the file is known to be the one it takes."""
+
+
+def missing_field(subject: Subject) -> tuple[str, str] | None:
+    """Return the name of the file's only config class and of a field that a class reads from it but that it lacks."""
+    name = config_parameter(subject) if inspect.isclass(subject.value) else None
+    module = {} if subject.module is None else vars(subject.module)
+    classes = [value for value in module.values() if is_config_class(value, subject.module) and dataclasses.is_dataclass(value)]
+    if name is None or len(classes) != 1 or any(base.__module__ != classes[0].__module__ for base in classes[0].__mro__[:-1]):
+        return None
+    read, known = fields_read(subject, name), _attributes(classes[0]) | set(fields_of(_as_instance(classes[0])))
+    lacking = {each for each in read - known if not re.search(rf"\.{each} *=[^=]|['\"]{each}['\"]", subject.file_source)}
+    is_meant = len(read & known) >= MOST_LIKE and "__getattr__" not in known
+    return (classes[0].__name__, min(lacking)) if lacking and is_meant else None
+
+
 def fallback_config(subject: Subject, name: str) -> Any:
     """Return the file's config with the most of the fields that its classes read from a parameter; None if there is none."""
     if subject.module is None:

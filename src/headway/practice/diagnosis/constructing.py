@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -179,6 +180,9 @@ def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
+WIDTH_OF_OPERAND = r"(query|key|value)_(size|dim|width|features)"
+"""Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
+
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
 
@@ -216,6 +220,11 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
     choices = [[*left, NOTHING] for _ in unknown]
     order = [each.name for each in parameters]
+    entering = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
+    width = next((role for role in roles if len(entering) == 3 and role.name == "d_in"), None)
+    if width is not None:
+        of_inputs = bound | dict.fromkeys(entering, width)
+        yield Binding({name: of_inputs[name] for name in order if name in of_inputs}), fixed | dict.fromkeys(set(unknown) - set(entering))
     for choice in itertools.product(*choices):
         taken = [role for role in choice if isinstance(role, Role)]
         if len({role.name for role in taken}) < len(taken):

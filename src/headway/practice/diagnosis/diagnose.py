@@ -18,6 +18,7 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import first_difference
+from headway.practice.diagnosis.configs import missing_field
 from headway.practice.diagnosis.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.defaults import default_cause
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
@@ -222,6 +223,11 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks of the heads, modified inputs, gradients and half precision."""
     if _has_one_head_only(exercise, trial):
         cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
+        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
+    lacking = missing_field(subject)
+    if lacking is not None:
+        says = TEXTS["config_lacks_field"].format(config=lacking[0], field=lacking[1])
+        cause = Cause("not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b"))
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
     if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
