@@ -159,3 +159,35 @@ def test_the_judge_confirms_a_whole_model(tmp_path):
     (tmp_path / "mine.py").write_text(ROTARY)
     (verdict,) = (each for each in check_file(tmp_path / "mine.py") if each.subject == "Minnow")
     assert verdict.is_correct
+
+
+CONFIGURED = """
+import torch
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Config:
+    n_embd: int = 8
+    n_head: int = 2
+    dropout: float = 0.0
+
+class FeedForward(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up = nn.Linear(config.n_embd, 4 * config.n_embd)
+        self.down = nn.Linear(4 * config.n_embd, config.n_embd)
+        self.dropout, self.n_head = nn.Dropout(config.dropout), config.n_head
+    def forward(self, x):
+        return self.dropout(self.down(nn.functional.gelu(self.up(x))))
+"""
+
+
+def test_a_part_that_reads_what_its_config_lacks_is_not_correct(tmp_path):
+    assert diagnose(subject_of(tmp_path, CONFIGURED, "FeedForward"), exercise("feed_forward")).is_correct
+    lacking = CONFIGURED.replace("nn.Linear(4 * config.n_embd, config.n_embd", "nn.Linear(4 * config.n_embd, config.d_model")
+    verdict = diagnose(subject_of(tmp_path, lacking, "FeedForward"), exercise("feed_forward"))
+    assert verdict.status == "could not run"
+    assert "d_model" in verdict.text()
+    complete = lacking.replace("n_embd: int = 8", "n_embd: int = 8; d_model: int = 8")
+    assert diagnose(subject_of(tmp_path, complete, "FeedForward"), exercise("feed_forward")).is_correct

@@ -71,7 +71,9 @@ PATTERNS = {
         r"|pad(ding)?_)?mask|sequence_?mask|mask_?from_?len|len(gth)?s?_?mask|valid_?mask)",
         r"^(?!.*(apply|attention_|sliding|window|loss|softmax|causal|lm)).*mask$",
     ),
-    "qkv_projection": Pattern(r"^(?!transpose|merge|join|concat|combine)\w*qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj"),
+    "qkv_projection": Pattern(
+        r"^(?!transpose|merge|join|concat|combine)\w*qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj"
+    ),
     "self_attention": Pattern(
         r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head|att(entio)?n_?head$)",
         ATTENTION,

@@ -193,7 +193,7 @@ def missing_field(subject: Subject) -> tuple[str, str] | None:
     """Return the name of the file's only config class and of a field that a class reads from it but that it lacks."""
     name = config_parameter(subject) if inspect.isclass(subject.value) else None
     module = {} if subject.module is None else vars(subject.module)
-    classes = [value for value in module.values() if is_config_class(value, subject.module) and dataclasses.is_dataclass(value)]
+    classes = [value for value in module.values() if is_config_class(value, subject.module) and hasattr(value, "__dataclass_fields__")]
     if name is None or len(classes) != 1 or any(base.__module__ != classes[0].__module__ for base in classes[0].__mro__[:-1]):
         return None
     read, known = fields_read(subject, name), _attributes(classes[0]) | set(fields_of(_as_instance(classes[0])))

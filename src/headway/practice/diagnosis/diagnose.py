@@ -227,7 +227,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     lacking = missing_field(subject)
     if lacking is not None:
         says = TEXTS["config_lacks_field"].format(config=lacking[0], field=lacking[1])
-        cause = Cause("not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b"))
+        cause = Cause(
+            "not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b")
+        )
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
     if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))

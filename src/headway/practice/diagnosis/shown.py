@@ -45,7 +45,8 @@ def shown_bindings(
         for part in [each for name in usage.given if name not in bound for each in usage.parts(name)]:
             sizes |= _sizes(*_read(part, list(part.given), shape, roles))
         sizes |= _sizes(values, bound)
-        fixed = {each.name: Shown(usage, each.name, sizes) for each in parameters if each.name in usage.given and each.name not in bound}
+        known = [each.name for each in parameters if each.name not in bound and shown_value(usage, each.name) is not NOTHING]
+        fixed = {name: Shown(usage, name, sizes) for name in known}
         if all(each.default is not each.empty or each.name in bound or each.name in fixed for each in parameters):
             yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound}), fixed
 
