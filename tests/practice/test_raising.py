@@ -68,3 +68,19 @@ def test_a_loop_that_never_ends_is_repaired(tmp_path):
     verdict = checked(tmp_path, MERGE.replace("i += 1", "i = 1"))["merge"]
     assert (verdict.status, verdict.causes[0].name) == ("wrong", "too_slow")
     assert verdict.repair.says.en == "line 10: i = 1 → i += 1"
+
+
+def test_an_attribute_that_nothing_sets_is_a_mistake_where_the_class_cannot_be_called(tmp_path):
+    text = """
+        from torch import nn
+
+        class FeedForward(nn.Module):
+            def __init__(self, dim, inner):
+                super().__init__()
+                self.dim = dim
+
+            def forward(self, x):
+                return self.layers(x)
+    """
+    verdict = checked(tmp_path, text)["FeedForward"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 10)

@@ -180,7 +180,7 @@ def test_a_cause_that_no_change_of_the_code_confirms_is_likely(monkeypatch):
     subject = subject_of(with_slips(GELU, [("0.044715", "0.44715")])[0])
     verdict = diagnose(subject, exercise("gelu"))
     assert with_repair(verdict, subject, exercise("gelu")).confidence == "certain"
-    monkeypatch.setattr(verdicts, "find_repair", lambda *_: None)
+    monkeypatch.setattr(verdicts, "find_repair", lambda *_, **__: None)
     unconfirmed = with_repair(verdict, subject, exercise("gelu"))
     assert unconfirmed.confidence == "likely"
     assert ": wrong (probably)" in str(unconfirmed)
@@ -215,3 +215,108 @@ def test_an_assignment_that_is_missing_is_inserted_before_its_use():
     (edit,) = repair.edits
     assert (edit.line, edit.column) == (edit.end_line, edit.end_column)
     assert text.splitlines()[edit.line - 1].strip().startswith("return")
+
+
+TURNED = """
+    import torch
+    from torch import nn
+
+    class RotaryEmbedding(nn.Module):
+        def __init__(self, theta, head_dim, max_seq_len):
+            super().__init__()
+            rates = theta ** (-torch.arange(0, head_dim, 2).float() / head_dim)
+            angles = torch.arange(max_seq_len).float()[:, None] * rates
+            self.register_buffer("cosines", torch.cos(angles), persistent=False)
+            self.register_buffer("sines", torch.sin(angles), persistent=False)
+
+        def forward(self, x, positions):
+            cosine, sine = self.cosines[positions], self.sines[positions]
+            even, odd = x[..., 0::2], x[..., 1::2]
+            turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
+            return turned.flatten(-2)
+"""
+WAVES = """
+    import math
+    import torch
+    from torch import nn
+
+    class PositionalEncoding(nn.Module):
+        def __init__(self, d_model, max_len=100):
+            super().__init__()
+            table = torch.zeros(max_len, d_model)
+            for row in range(max_len):
+                for i in range(0, d_model, 2):
+                    table[row, i] = math.sin(row / 10000 ** (i / d_model))
+                    table[row, i + 1] = math.cos(row / 10000 ** (i / d_model))
+            self.register_buffer("table", table)
+
+        def forward(self, x):
+            return x + self.table[: x.size(1)]
+"""
+ADAM = """
+    import numpy as np
+
+    class Adam:
+        def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+            self.lr, self.beta1, self.beta2, self.eps = lr, beta1, beta2, eps
+            self.first = None
+            self.second = None
+            self.count = 0
+
+        def update(self, params, grads):
+            if self.first is None:
+                self.first = np.zeros_like(params)
+                self.second = np.zeros_like(params)
+            self.count += 1
+            self.first = self.beta1 * self.first + (1 - self.beta1) * grads
+            self.second = self.beta2 * self.second + (1 - self.beta2) * grads**2
+            first = self.first / (1 - self.beta1**self.count)
+            second = self.second / (1 - self.beta2**self.count)
+            return params - self.lr * first / (np.sqrt(second) + self.eps)
+"""
+STRETCHED = """
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.gain = nn.Parameter(torch.ones(1))
+            self.shift = nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            centre = x.mean(-1, keepdim=True)
+            spread = x.std(-1, keepdim=True)
+            return (x - centre) * self.gain / (spread + self.eps) + self.shift
+"""
+BOXES = """
+    import numpy as np
+
+    def softmax(x):
+        powers = np.exp(x - x.max(-1, keepdims=True))
+        return powers / powers.sum(-1, keepdims=True)
+
+    def attention(q, k, v):
+        if len(q.shape) == 4:
+            scores = q @ k.transpose(0, 1, 3, 2)
+        else:
+            scores = q @ k.transpose(0, 2, 1)
+        return softmax(scores / np.sqrt(q.shape[-1])) @ v
+"""
+IN_DOUBT = [
+    ("rotary", TURNED, "torch.sin(angles)", "torch.cos(angles)"),
+    ("sinusoidal_positions", WAVES, "math.sin(row / 10000 ** (i / d_model))", "math.sin(row)"),
+    ("adam_optimizer", ADAM, "self.first is None", "self.first is not None"),
+    ("layer_norm", STRETCHED, "x.std(", "centre.std("),
+    ("scaled_dot_product_attention", BOXES, "== 4", "!= 4"),
+]
+"""Programs whose mistake hides the convention that they follow."""
+
+
+@pytest.mark.parametrize(("name", "program", "right", "wrong"), IN_DOUBT, ids=[name for name, *_ in IN_DOUBT])
+def test_a_mistake_that_hides_the_convention_is_repaired(name, program, right, wrong):
+    text, lines = with_slips(program, [(right, wrong)])
+    repair, is_right = repaired(name, text)
+    assert is_right, repair
+    assert [edit.line for edit in repair.edits] == lines

@@ -22,7 +22,7 @@ from headway.practice.diagnosis.configs import missing_field
 from headway.practice.diagnosis.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.defaults import default_cause
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
-from headway.practice.diagnosis.failure import described_inputs, explain
+from headway.practice.diagnosis.failure import described_inputs, explain, unset_attribute
 from headway.practice.diagnosis.initial import has_other_initial_weights
 from headway.practice.diagnosis.parts import likely_parts, name_note
 from headway.practice.diagnosis.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
@@ -335,6 +335,9 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
 
 
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
+    unset = unset_attribute(subject)
+    if unset is not None:
+        return Verdict(subject.name, exercise.name, subject.line, "wrong", (unset,), title=exercise.title)
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
     says = TEXTS["parameters"].format(taken=taken, known=known)

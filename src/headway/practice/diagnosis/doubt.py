@@ -31,18 +31,19 @@ NOT_UNDERSTOOD = "not_understood"
 
 def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
-    found = [_doubted(each) if _is_in_doubt(each) else replace(each, status="wrong") if _shows_mistake(each) else each for each in verdicts]
+    found = [_doubted(each) if is_in_doubt(each) else replace(each, status="wrong") if _shows_mistake(each) else each for each in verdicts]
     named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
     return [_because_of_doubted(each, named) for each in found]
 
 
-def _is_in_doubt(verdict: Verdict) -> bool:
+def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
     if verdict.repair is not None or verdict.trial is None:
         return False
+    is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
     is_guess = verdict.status == "wrong" and verdict.confidence != "certain" and _lacks_weights(verdict.trial)
-    return is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
+    return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
 
 
 def _shows_mistake(verdict: Verdict) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 import traceback
 from dataclasses import replace
 from types import TracebackType
@@ -86,6 +87,51 @@ def is_undefined(error: BaseException, subject: Subject) -> bool:
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
         return False
     return not any(name in _defined_names(node) for node in nodes)
+
+
+MODULE = ("torch.nn.modules.module", "Module")
+
+
+def unset_attribute(subject: Subject) -> Cause | None:
+    """Return the cause of the first attribute of `self` that a class with a constructor reads and that nothing in the file sets, or None."""
+    owner = subject.value
+    if not inspect.isclass(owner) or "__init__" not in vars(owner) or not all(_sets_no_others(each, subject) for each in owner.__mro__):
+        return None
+    try:
+        tree = ast.parse(subject.text)
+    except (SyntaxError, ValueError):
+        return None
+    nodes = [*ast.walk(tree)]
+    if any(
+        (isinstance(node, ast.Name) and node.id in ("setattr", "__dict__")) or getattr(node, "attr", "") == "__dict__" for node in nodes
+    ):
+        return None
+    defined = {name for node in nodes for name in _defined_names(node)} | _held_by_modules(owner)
+    last = subject.line + len(subject.source)
+    read = [node for node in nodes if isinstance(node, ast.Attribute) and _reads_self(node) and subject.line <= node.lineno < last]
+    for node in sorted(read, key=lambda each: (each.lineno, each.col_offset)):
+        name = node.attr
+        if name not in defined and not hasattr(owner, name) and not name.startswith("__"):
+            error = AttributeError(f"'{owner.__name__}' object has no attribute '{name}'")
+            place = TEXTS["at_line"].format(written=_line(subject, node.lineno))
+            says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
+            return Cause("raises_AttributeError", says, TEXTS["make_call_work"], EMPTY, line=node.lineno)
+    return None
+
+
+def _sets_no_others(owner: type, subject: Subject) -> bool:
+    """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
+    return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
+
+
+def _reads_self(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _held_by_modules(owner: type) -> set[str]:
+    """Return the attributes that every module of PyTorch holds; none for another class."""
+    torch = sys.modules.get("torch")
+    return set(vars(torch.nn.Module())) if torch is not None and issubclass(owner, torch.nn.Module) else set()
 
 
 def _is_known(owner: type, subject: Subject) -> bool:

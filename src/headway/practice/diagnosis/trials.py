@@ -218,6 +218,13 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     return trials
 
 
+def trials_by_inputs(subject: Subject, exercise: Exercise, library: str) -> Iterator[Trial]:
+    """Yield a trial for each way to call a subject and each form of its inputs, also where all outputs are the same exception."""
+    for place, call in enumerate(calls_of(subject, exercise, library)):
+        call.place = place
+        yield from _trials_under(call, exercise, Memory(), is_by_inputs=True)
+
+
 def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
     """Return True if calls timed out even under the convention with the fewest exceptions: the function may just be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
@@ -254,14 +261,17 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 
 
-def _trials_under(call: Call, exercise: Exercise, memory: Memory) -> Iterator[Trial]:
-    """Yield one trial per combination of conventions that can express at least one probe."""
+def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_inputs: bool = False) -> Iterator[Trial]:
+    """Yield one trial per combination of conventions that can express at least one probe.
+
+    is_by_inputs   True for one per form of the inputs, False for one per different outputs
+    """
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call) for group in exercise.conventions]
     answered_probes: dict[Any, tuple[Any, bool] | None] = {}
     answered_choices: dict[tuple[Any, ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
-    seen = set()
+    seen: set[tuple[Any, ...]] = set()
     for conventions, encoded_probes in _combinations(groups, unencoded):
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         if choice not in answered_choices:  # several conventions may encode all probes identically
@@ -274,12 +284,16 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory) -> Iterator[Tr
             else raw
         )
         steps = tuple(convention for convention in conventions if convention.steps)
-        outcome = (
-            steps,
-            *(
-                (probe.name, answer.error_name if isinstance(answer, Raised) else id(answer))
-                for probe, answer in zip(kept, answers, strict=True)
-            ),
+        outcome: tuple[Any, ...] = (
+            choice
+            if is_by_inputs
+            else (
+                steps,
+                *(
+                    (probe.name, answer.error_name if isinstance(answer, Raised) else id(answer))
+                    for probe, answer in zip(kept, answers, strict=True)
+                ),
+            )
         )
         if kept and outcome not in seen:  # skip a convention that changes no output
             seen.add(outcome)

@@ -20,9 +20,11 @@ from headway.practice.diagnosis.repair.undefined import definitions
 
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
+MAX_LARGER = 4
+"""Operations that are tried in place of one of their operands."""
 _SUSPECT_BONUS = 0.8
 _DEPARTURE_BONUS = 1.0
-_SOURCE_BONUS = 0.4
+_SOURCE_BONUS = 0.8
 """Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, and on one that this one reads."""
 
 _TRUST = 1.0
@@ -50,7 +52,6 @@ def changes(
     trusted: Collection[str] = (),
     undefined: str | None = None,
     near: Nearness | None = None,
-    is_far: bool | None = None,
 ) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
 
@@ -61,7 +62,6 @@ def changes(
     trusted   functions and classes of the program that are right by themselves
     undefined  a name for which the program raises NameError
     near      lines where the program leaves the milestones, and those that they read
-    is_far    False for the changes of these lines and the suspects only, True for all others
     """
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
@@ -69,7 +69,6 @@ def changes(
     functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
     found: list[Change] = []
     departures, sources = near or (set(), set())
-    close = {*departures, *sources, *suspects}
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
@@ -90,18 +89,14 @@ def changes(
                 module,
                 undefined,
                 functions,
+                _larger(nodes),
             )
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
             for parent in nodes:
                 made = [
-                    *_statement_changes(index, parent, context, close, is_far),
-                    *(
-                        change
-                        for site in _sites(index, parent)
-                        if _is_wanted(site.node, close, is_far)
-                        for change in _expression_changes(site, context)
-                    ),
+                    *_statement_changes(index, parent, context),
+                    *(change for site in _sites(index, parent) for change in _expression_changes(site, context)),
                 ]
                 found += [change for change in made if change.cost <= most]
 
@@ -120,10 +115,6 @@ def changes(
 def _is_own(value: Any, program: Program) -> bool:
     """Return True for another function of the file."""
     return inspect.isfunction(value) and value.__code__.co_filename == program.path and value.__name__ != program.subject.name
-
-
-def _is_wanted(node: ast.AST, close: Collection[int], is_far: bool | None) -> bool:
-    return is_far is None or (getattr(node, "lineno", 0) in close) is not is_far
 
 
 Nearness = tuple[Collection[int], Collection[int]]
@@ -197,9 +188,9 @@ def _has_run(node: ast.AST, context: Context) -> bool:
     return not inner or any(id(each) in context.expressions for each in inner)
 
 
-def _statement_changes(index: int, parent: ast.AST, context: Context, close: Collection[int], is_far: bool | None) -> Iterator[Change]:
+def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterator[Change]:
     """Yield the changes of statements: removed, exchanged, unwrapped, returned."""
-    if isinstance(parent, ast.AugAssign) and _is_wanted(parent, close, is_far):
+    if isinstance(parent, ast.AugAssign):
         for operator in (ast.Add(), ast.Sub(), ast.Mult(), ast.Div()):
             if not isinstance(parent.op, type(operator)):
                 yield Change(1.3, index, parent, "op", None, parent.op, operator)
@@ -208,7 +199,7 @@ def _statement_changes(index: int, parent: ast.AST, context: Context, close: Col
         if not isinstance(body, list) or isinstance(parent, ast.ClassDef | ast.Module):
             continue
         for place, node in enumerate(body):
-            if not _is_wanted(node, close, is_far) or not _has_run(node, context):
+            if not _has_run(node, context):
                 continue
             for cost, old, new in _rewritten(body, place, node, context):
                 yield Change(cost, index, parent, field, place, old, new)
@@ -302,6 +293,17 @@ def _own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.ex
     ]
     different = {ast.dump(node): node for node in arrays}
     return sorted(different.values(), key=lambda node: len(ast.dump(node)))[:MAX_OWN]
+
+
+def _larger(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return the different operations of a function that have a name as an operand, by the name: another use of it may lack them."""
+    found: dict[str, dict[str, ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.BinOp):
+            for part in (node.left, node.right):
+                if isinstance(part, ast.Name):
+                    found.setdefault(part.id, {})[ast.dump(node)] = node
+    return {name: list(operations.values())[:MAX_LARGER] for name, operations in found.items()}
 
 
 def _first_line(function: ast.FunctionDef | ast.Lambda) -> int:

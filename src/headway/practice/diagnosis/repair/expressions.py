@@ -40,6 +40,7 @@ class Context:
     module     names of the file and of Python
     undefined  a name for which the program raises NameError
     functions  functions of the file
+    larger     operations of the function with a name as an operand, by the name
     """
 
     names: Names
@@ -55,6 +56,7 @@ class Context:
     module: frozenset[str] = frozenset()
     undefined: str | None = None
     functions: Sequence[str] = ()
+    larger: Mapping[str, Sequence[ast.expr]] = field(default_factory=dict)
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
@@ -180,6 +182,7 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
     if own is not None and own.kind == "int":
         for name in [name for name, seen in context.held.items() if seen.kind == "int"][:MAX_SIZES]:
             yield 1.4 if f"self.{name}" in context.unused else 1.6, parsed(f"self.{name}", {})
+    yield from ((1.6, larger) for larger in context.larger.get(node.id, ()) if not any(each is node for each in ast.walk(larger)))
     yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
 
 
@@ -193,12 +196,14 @@ def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
                 yield cost + 0.2 * (own is None or seen.shape != own.shape) + 0.4 * (not is_kin), ast.Attribute(node.value, name, node.ctx)
         return
     for name in neighbours(node.attr):
-        yield 1.4, ast.Attribute(node.value, name, node.ctx)
+        yield 1.25, ast.Attribute(node.value, name, node.ctx)
     if node.attr in ("T", "mT", "H"):
         yield 1.2, node.value
     elif node.attr == "inf":
         yield 1.1, ast.UnaryOp(ast.USub(), node)
     elif node.attr in ("shape", "dtype", "device", "ndim"):
+        if node.attr == "shape":
+            yield 1.5, ast.Subscript(node, ast.Slice(None, literal(-1)), ast.Load())
         for name, seen in context.names.variables.items():
             if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):
                 yield 1.6, ast.Attribute(ast.Name(name, ast.Load()), node.attr, node.ctx)
@@ -297,7 +302,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if isinstance(node.func, ast.Name):
         for other in neighbours(node.func.id):
             if other in context.globals or hasattr(builtins, other):
-                yield 1.4, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
+                yield 1.25, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
     orders = itertools.permutations(arguments) if 2 <= len(arguments) <= 4 else ()
     for order in orders:
         if list(order) != arguments:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.conventions import may_apply, measured_conventions, output_of
+from headway.practice.diagnosis.conventions import decoded, encoded_for, may_apply, measured_conventions
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.diagnosis.trials import Trial
-from headway.practice.exercise import Convention, Probe
+from headway.practice.exercise import Convention, Inputs, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
 MAX_TRIALS = 3
@@ -31,8 +31,26 @@ def call_of(trial: Trial, subject: Subject) -> Call:
 
 def answered(trial: Trial, probe: Probe) -> tuple[Any, float]:
     """Return the output of a trial's call for a probe, and the share of its elements that match."""
+    return read(trial, probe, returned(trial, probe))
+
+
+def returned(trial: Trial, probe: Probe) -> Any:
+    """Return the output of a trial's call for a probe in the conventions of the trial."""
     try:
-        answer = output_of(trial.call, trial.conventions, probe.inputs)
+        encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
+        if encoded is None:
+            return Raised(ValueError("the conventions cannot encode these inputs"))
+        with numpy.errstate(all="ignore"):
+            return trial.call(encoded)
+    except Exception as error:  # a changed program may hold anything
+        return Raised(error)
+
+
+def read(trial: Trial, probe: Probe, answer: Any) -> tuple[Any, float]:
+    """Return an output in the conventions of a trial as the definition would, and the share of its elements that match."""
+    try:
+        with numpy.errstate(all="ignore"):
+            answer = decoded(answer, trial.conventions, probe.inputs)
         return answer, share_of_matching(answer, trial.expected(probe), trial.decimals)
     except Exception as error:  # a changed program may return anything, which a convention cannot read
         return Raised(error), 0.0
@@ -105,6 +123,9 @@ def likeliest(trials: Sequence[Trial]) -> list[Trial]:
         ),
     )
     plain = sorted(ranked, key=_num_named)[:1]
+    if not any(trial.num_matching() for trial in trials):  # those with other inputs first: the others are noticed by their outputs
+        alike = [any(is_called_alike(trial, better, trial.probes[0]) for better in ranked[:place]) for place, trial in enumerate(ranked)]
+        return [trial for _, trial in sorted(zip(alike, ranked, strict=True), key=lambda pair: pair[0])][:MAX_TRIALS]
     return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
         :MAX_TRIALS
     ]
@@ -123,3 +144,23 @@ def _mean_share(trial: Trial) -> float:
 def is_endless(answer: Any) -> bool:
     """Return True for a call that did not return in time."""
     return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)
+
+
+def is_called_alike(one: Trial, other: Trial, probe: Probe) -> bool:
+    """Return True if two trials call a subject in the same way with the same inputs for a probe."""
+    return one.call.place == other.call.place and _is_equal(
+        *(encoded_for(each.call, each.conventions, probe.inputs) for each in (one, other))
+    )
+
+
+def _is_equal(one: Inputs | None, other: Inputs | None) -> bool:
+    """Return True for the same operands with the same values."""
+    if one is None or other is None or one.keys() != other.keys():
+        return False
+    return all(_is_same_value(value, other[name]) for name, value in one.items())
+
+
+def _is_same_value(one: Any, other: Any) -> bool:
+    if isinstance(one, numpy.ndarray) and isinstance(other, numpy.ndarray):
+        return one.dtype == other.dtype and numpy.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return one is other or (type(one) is type(other) and isinstance(one, int | float | str | bool) and one == other)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from headway.practice.diagnosis.repair.expressions import Context, literal
+from headway.practice.diagnosis.repair.expressions import MAX_SIZES, Context, literal
 from headway.practice.diagnosis.repair.program import Change
 from headway.practice.diagnosis.repair.templates import parsed
 from headway.practice.outputs import Raised
@@ -59,12 +59,20 @@ def _assignments(name: str, after: Sequence[ast.stmt], context: Context) -> Iter
         axes = (-2, -1, *range(len(seen.shape) - 2)) if len(seen.shape) > 1 else (0,)  # the last two are the same without a batch
         for axis in axes:
             yield 1.1, _assign(name, ast.Subscript(shape, literal(axis), ast.Load()))
+    yield from ((1.3, _assign(name, value)) for value in _ranges(context))
     for attribute in context.held:
         yield 1.4, _assign(name, ast.Attribute(ast.Name("self", ast.Load()), attribute, ast.Load()))
     for variable in context.names.variables:
         yield 1.5, _assign(name, ast.Name(variable, ast.Load()))
     for empty in (ast.List([], ast.Load()), ast.Dict([], []), ast.Constant(0), ast.Constant(None)):
         yield 1.5, _assign(name, empty)
+
+
+def _ranges(context: Context) -> Iterator[ast.expr]:
+    """Yield the whole numbers up to each size in scope, as a row and as a column."""
+    for size in [name for name, seen in context.names.variables.items() if seen.kind == "int"][:MAX_SIZES]:
+        for text in ("A.arange(S)", "A.arange(S)[:, None]"):
+            yield parsed(text.replace("A.", f"{context.alias}.").replace("S", size), {})
 
 
 def _similar(node: ast.stmt, context: Context) -> list[ast.expr]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, raised
+from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.failure import refuses
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
@@ -76,8 +75,6 @@ def with_repair(
     if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
-    if is_doubted and inspect.isclass(subject.value):
-        return verdict
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
     if repaired is not None and diagnose(repaired, exercise).is_correct:
@@ -87,7 +84,9 @@ def with_repair(
         chosen = subject if repaired is None else repaired
         suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
         is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-        repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right)
+        repair = find_repair(
+            chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right, is_single=is_in_doubt(verdict)
+        )
     if repair is None:
         return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted:

@@ -1,0 +1,54 @@
+"""Outputs that are right under another convention than the one that is tried: the mistake may have hidden the program's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway.practice.diagnosis.repair.milestones import Milestones
+from headway.practice.diagnosis.repair.observation import Signature, signature
+from headway.practice.diagnosis.repair.outcomes import is_called_alike, read
+from headway.practice.diagnosis.trials import Trial
+from headway.practice.exercise import Probe
+from headway.practice.outputs import Raised
+
+MAX_RIVALS = 12
+
+
+@dataclass
+class Rivals:
+    """Conventions that give a program the same inputs as a trial.
+
+    trial    the one that is tried
+    trials   all that are known of the subject
+    """
+
+    trial: Trial
+    trials: Sequence[Trial]
+    _same: dict[str, list[Trial]] = field(default_factory=dict)
+    _right: dict[str, Milestones] = field(default_factory=dict)
+
+    def suit(self, probe: Probe, answer: Any) -> bool:
+        """Return True if one of them makes an output right, or if it contains all numbers of the right one in another order."""
+        if isinstance(answer, Raised):
+            return False
+        if probe.name not in self._same:
+            others = (each for each in self.trials if each is not self.trial)
+            same = [each for each in others if is_called_alike(each, self.trial, probe)][:MAX_RIVALS]
+            right = [part for each in (self.trial, *same) for part in _arrays(each.expected(probe))]
+            found: dict[Signature, None] = dict.fromkeys(each for part in right if (each := signature(part)) is not None)
+            self._same[probe.name], self._right[probe.name] = same, Milestones(tuple(found))
+        if any(read(rival, probe, answer)[1] == 1.0 for rival in self._same[probe.name]):
+            return True
+        numbers = self._right[probe.name]
+        return bool(numbers.known) and any(each is not None and numbers.has(each) for each in map(signature, _arrays(answer)))
+
+
+def _arrays(answer: Any) -> Iterator[Any]:
+    """Yield the arrays in an output."""
+    if isinstance(answer, tuple | list):
+        for part in answer[:8]:
+            yield from _arrays(part)
+    else:
+        yield answer

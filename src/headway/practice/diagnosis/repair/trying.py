@@ -1,0 +1,212 @@
+"""A program under one convention: changes are tried until every probe matches."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.memory import Memory
+from headway.practice.diagnosis.repair.donors import Values, donor_values
+from headway.practice.diagnosis.repair.milestones import Milestones, milestones
+from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, read, returned, with_measured
+from headway.practice.diagnosis.repair.program import Change, Program
+from headway.practice.diagnosis.repair.rivals import Rivals
+from headway.practice.diagnosis.repair.stage import Stage
+from headway.practice.diagnosis.trials import Trial, trials_of
+from headway.practice.exercise import Probe
+from headway.practice.message import Message
+from headway.practice.outputs import Raised
+
+MAX_COST_OF_SECOND = 1.65
+"""Costlier changes are not tried in pairs."""
+WORK_OF_ENDLESS = 150
+"""Work of a call that does not return."""
+MAX_AT_ONCE = 4
+MAX_SEARCHES = 25
+MAX_NEARER = 6
+"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise, and because more probes match."""
+MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
+"""Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
+MAX_MEASURED = 150
+"""Changes after which conventions are measured again although the program does not come nearer."""
+MAX_COST_IN_CONSTRUCTOR = 1.5
+WORK_PER_SEARCH = 60
+"""Work of one search for conventions."""
+
+
+REFUSED = Raised(ValueError("inputs of a kind that the program does not support"))
+
+
+@dataclass
+class Search:
+    """A program under one convention, and the work that is left.
+
+    order     probes, those that fail and are small first
+    unit      work of one call
+    trusted   functions and classes that are right by themselves
+    may_refuse   True if a change may make the program raise for inputs that it need not support: some that it has to support fail
+    refused      names of the probes that the program itself refuses, as it may
+    is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
+    may_measure  True if a convention could not be measured, but may be measured after a change
+    first        the first probe to which the last program that was tried had an answer, and this answer in the program's conventions
+    num_reached  milestones that the program reaches on the first probe
+    candidates   the changes of the program, cheapest first
+    running   changes with which the program runs where the learner's raises
+    in_constructors   cheap changes of constructors, where another assignment of the weights may fit
+    suited    changes after which another convention makes the first output right
+    steps     changes that come nearer, with the share of matching elements
+    paths     right programs of the part and milestones, by the name of the probe
+    rivals    other conventions that may make the first output right; None if one does so without a change
+    """
+
+    program: Program
+    trial: Trial
+    order: list[Probe]
+    work: float
+    unit: float = 1.0
+    baseline: float = 0.0
+    raises: bool = False
+    trusted: Collection[str] = ()
+    may_refuse: bool = True
+    refused: Collection[str] = ()
+    is_measured: bool = False
+    may_measure: bool = False
+    num_done: int = 0
+    num_reached: int = 0
+    num_measured: int = 0
+    candidates: Sequence[Change] = ()
+    running: list[Change] = field(default_factory=list)
+    in_constructors: list[Change] = field(default_factory=list)
+    suited: list[Change] = field(default_factory=list)
+    steps: list[tuple[float, int, Change]] = field(default_factory=list)
+    paths: dict[str, tuple[list[tuple[Program, Values]], Milestones]] = field(default_factory=dict)
+    rivals: Rivals | None = None
+    first: tuple[Probe, Any] | None = None
+
+    def milestones(self, probe: Probe) -> tuple[list[tuple[Program, Values]], Milestones]:
+        """Return the right programs of the part with their values on a probe, and the milestones."""
+        if probe.name not in self.paths:
+            donors = donor_values(self.trial.exercise, self.trial.call.library, probe.inputs)
+            others = {each.signature for _, values in donors for each in values.values() if each.signature is not None}
+            self.paths[probe.name] = donors, milestones(self.trial, probe, others)
+        return self.paths[probe.name]
+
+    def try_changes(self, candidates: Iterable[Change], before: tuple[Change, ...] = ()) -> tuple[Change, ...] | None:
+        """Return the first changes after which every probe matches."""
+        stage = Stage(self.program, self.trial, self.order[0], before)
+        for change in candidates:
+            if self.work <= 0:
+                return None
+            if change.is_none or any(change.overlaps(other) for other in before):
+                continue
+            chosen = (*before, change)
+            with stage.changed(change) as call:
+                if call is None:
+                    continue
+                closeness, has_raised = self.closeness(call)
+            if closeness == 1.0 and self.is_right(chosen):
+                return chosen
+            if not before and closeness < 1.0 and self._suits_rivals():
+                self.suited.append(change)
+                if change.cost <= MAX_COST_AT_ONCE and self.is_right_anyhow(chosen):
+                    return chosen
+            if not before and self.raises and not has_raised:
+                self.running.append(change)
+                if len(self.running) <= MAX_AT_ONCE and self.is_right_anyhow(chosen):
+                    return chosen
+            if not before and change.cost <= MAX_COST_IN_CONSTRUCTOR and self.program.is_in_constructor(change):
+                self.in_constructors.append(change)
+            if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
+                heapq.heappush(self.steps, (-closeness, len(self.steps), change))
+        return None
+
+    def _suits_rivals(self) -> bool:
+        """Return True if another convention makes the last program's first output right."""
+        if self.rivals is None or self.first is None or len(self.suited) >= MAX_SUITED or not self.rivals.suit(*self.first):
+            return False
+        self.work -= WORK_PER_SEARCH * self.unit
+        return True
+
+    def is_right(self, chosen: tuple[Change, ...]) -> bool:
+        """Return True if every probe matches after changes, in a fresh definition of the program."""
+        return self.closeness_of(chosen) == 1.0
+
+    def closeness_of(self, chosen: tuple[Change, ...]) -> float:
+        """Return the closeness of a fresh definition of the program after changes."""
+        subject = self.program.with_changes(chosen)
+        return 0.0 if subject is None else self.closeness(call_of(self.trial, subject))[0]
+
+    def closeness(self, call: Call) -> tuple[float, bool]:
+        """Return the share of probes that match before the first that does not, with the share of its matching elements; 1 if all match.
+
+        The second value is True if every call raised.
+        """
+        trial, before = replace(self.trial, call=call), call.num_calls
+        share, has_raised = self._closeness(trial)
+        self.work -= (call.num_calls - before) * self.unit
+        is_near = self.baseline < share < 1.0
+        if (self.may_measure and is_near) or (self.is_measured and share < 1.0 and (is_near or self.num_measured < MAX_MEASURED)):
+            self.num_measured += 1
+            before = call.num_calls
+            share = max(share, self._closeness(with_measured(trial, None if is_near else 1))[0])
+            self.work -= (call.num_calls - before) * self.unit
+        return share, has_raised
+
+    def _closeness(self, trial: Trial) -> tuple[float, bool]:
+        answers: dict[str, Any] = {}
+        refused: set[Message | None] = set()
+        self.first = None
+        for index, probe in enumerate(self.order):
+            if probe.beyond is not None and probe.beyond in refused:
+                answers[probe.name] = REFUSED
+                continue
+            self.num_done += 1
+            found = returned(trial, probe)
+            answer, share = read(trial, probe, found)
+            answers[probe.name] = answer
+            if is_endless(answer):
+                self.work -= WORK_OF_ENDLESS
+            if self.first is None and not isinstance(answer, Raised):
+                self.first = probe, found
+            is_refusal = probe.beyond is not None and isinstance(answer, Raised)
+            if is_refusal and self.may_refuse:
+                refused.add(probe.beyond)
+            elif share < 1.0 and not (is_refusal and probe.name in self.refused):
+                return (index + share) / len(self.order), self.first is None
+        whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
+        return (1.0 if not trial.call.has_changed_inputs and whole.without_refused().is_right() else 0.0), self.first is None
+
+    def try_conventions(self) -> tuple[Change, ...] | None:
+        """Return the first change after which the program is right under a convention of its own.
+
+        The changes are those with which a program that raised runs, those that make a probe match, and those of constructors.
+        """
+        whole = 1 / len(self.order)
+        nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
+        at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
+        likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
+        for change in {id(each): each for each in likely}.values():
+            self.work -= WORK_PER_SEARCH * self.unit
+            if self.work <= 0:
+                return None
+            if self.is_right_anyhow((change,)):
+                return (change,)
+        return None
+
+    def is_right_anyhow(self, chosen: tuple[Change, ...]) -> bool:
+        """Return True if the changed program is right under a convention of its own."""
+        subject = self.program.with_changes(chosen)
+        return subject is not None and any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise))
+
+    def _reshaping(self) -> Iterator[Change]:
+        """Yield the changes of constructors after which an instance holds arrays of other shapes."""
+        before = held_shapes(self.trial, self.program.subject)
+        for change in self.in_constructors:
+            self.work -= self.unit
+            subject = self.program.with_changes((change,))
+            if subject is not None and held_shapes(self.trial, subject) not in ((), before):
+                yield change
