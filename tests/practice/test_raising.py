@@ -84,3 +84,23 @@ def test_an_attribute_that_nothing_sets_is_a_mistake_where_the_class_cannot_be_c
     """
     verdict = checked(tmp_path, text)["FeedForward"]
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 10)
+
+
+def test_a_module_that_does_not_call_its_base_constructor_is_wrong(tmp_path):
+    text = """
+        import torch
+        from torch import nn
+
+        class LayerNorm(nn.Module):
+            def __init__(self, emb_dim):
+                self.eps = 1e-5
+                self.scale = nn.Parameter(torch.ones(emb_dim))
+                self.shift = nn.Parameter(torch.zeros(emb_dim))
+
+            def forward(self, x):
+                mean, var = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+                return self.scale * (x - mean) / torch.sqrt(var + self.eps) + self.shift
+        """
+    verdict = checked(tmp_path, text)["LayerNorm"]
+    assert verdict.status == "wrong", verdict
+    assert "super().__init__()" in verdict.causes[0].fix.en

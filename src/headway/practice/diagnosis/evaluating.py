@@ -23,6 +23,10 @@ class UnknownValueError(Exception):
     """An expression whose value does not follow from constants, settings and shapes."""
 
 
+class NeedsSizesError(UnknownValueError):
+    """A layer, which is made only for the sizes of a probe."""
+
+
 OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -67,6 +67,11 @@ def refuses(error: BaseException, subject: Subject) -> bool:
     return written.startswith(("raise ", "raise(", "assert ", "assert("))
 
 
+def lacks_base_constructor(error: BaseException) -> bool:
+    """Return True for the error of a torch module whose constructor does not call that of its base class first."""
+    return isinstance(error, AttributeError) and "before Module.__init__() call" in str(error)
+
+
 def is_undefined(error: BaseException, subject: Subject) -> bool:
     """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines."""
     try:
@@ -175,6 +180,8 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
 def _advice(error: BaseException, probe: Probe | None) -> Message:
     if isinstance(error, NameError):
         return TEXTS["define_name"]
+    if lacks_base_constructor(error):
+        return TEXTS["call_base_constructor"]
     if isinstance(error, ModuleNotFoundError):
         return TEXTS["install"].format(name=error.name)
     if isinstance(error, NotImplementedError):

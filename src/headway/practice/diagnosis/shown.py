@@ -9,7 +9,7 @@ from typing import Any
 
 from headway.practice.diagnosis.binding import Binding, fits_name
 from headway.practice.diagnosis.configs import fields_of, holds_fields, is_size_role
-from headway.practice.diagnosis.evaluating import Shape, UnknownValueError
+from headway.practice.diagnosis.evaluating import NeedsSizesError, Shape, UnknownValueError
 from headway.practice.diagnosis.usages import Usage, alias
 from headway.practice.diagnosis.wording import NOTHING, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import Role
@@ -45,7 +45,7 @@ def shown_bindings(
         for part in [each for name in usage.given if name not in bound for each in usage.parts(name)]:
             sizes |= _sizes(*_read(part, list(part.given), shape, roles))
         sizes |= _sizes(values, bound)
-        known = [each.name for each in parameters if each.name not in bound and shown_value(usage, each.name) is not NOTHING]
+        known = [each.name for each in parameters if each.name not in bound and _can_be_shown(usage, each.name)]
         fixed = {name: Shown(usage, name, sizes) for name in known}
         if all(each.default is not each.empty or each.name in bound or each.name in fixed for each in parameters):
             yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound}), fixed
@@ -88,6 +88,19 @@ def shown_value(usage: Usage, name: str) -> Any:
         return usage.value(name) if name in usage.given else NOTHING
     except UnknownValueError:
         return NOTHING
+
+
+def _can_be_shown(usage: Usage, name: str) -> bool:
+    """Return True for a constructor argument of an example that is known for the sizes of a probe."""
+    if name not in usage.given:
+        return False
+    try:
+        usage.value(name)
+    except NeedsSizesError:
+        return True
+    except UnknownValueError:
+        return False
+    return True
 
 
 LETTERS = 2

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.configs import is_config_class, is_layer
-from headway.practice.diagnosis.evaluating import Evaluator, Shape, UnknownValueError
+from headway.practice.diagnosis.evaluating import Evaluator, NeedsSizesError, Shape, UnknownValueError
 from headway.practice.diagnosis.subject import Subject
 
 MOST_DEEP = 8
@@ -212,6 +212,7 @@ class File:
         return self._passed(function.name if owner is None else owner.name, name, place, defaults[place], scale, depth)
 
     def _passed(self, called: str, name: str, place: int, default: ast.expr | None, scale: Mapping[int, int] | None, depth: int) -> Any:
+        unknown = UnknownValueError(name)
         for call, where in _demos_first([each for each in self.calls if _is_call_of(each[0], called)]):
             given = next(
                 (each.value for each in call.keywords if each.arg == name), call.args[place] if place < len(call.args) else default
@@ -220,10 +221,10 @@ class File:
                 continue
             try:
                 return self.value(given, where, scale, depth)
-            except UnknownValueError:
-                continue
+            except UnknownValueError as error:
+                unknown = error
         if default is None:
-            raise UnknownValueError(name)
+            raise unknown
         return self.value(default, Place(None, None, 1 << 30), scale, depth)
 
     def _made(self, call: ast.Call, place: Place, own: Evaluator) -> Any:
@@ -235,7 +236,7 @@ class File:
         if not is_part and not is_config_class(made, self.module):
             raise UnknownValueError(ast.unparse(call.func))
         if is_part and own.scale is None:
-            raise UnknownValueError("a layer of the example's own sizes")
+            raise NeedsSizesError(ast.unparse(call.func))
         given = {each.arg: own.value(each.value) for each in call.keywords if each.arg is not None}
         return made(*(own.value(each) for each in call.args), **given)
 
