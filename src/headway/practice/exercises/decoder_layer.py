@@ -162,8 +162,7 @@ def _both(convention: Convention, *, of_source: Convention | None = None) -> Con
 
 SHAPES = (
     *(_both(convention) for convention in MASK_SHAPES[:-1]),
-    _both(MASK_SHAPES[0], of_source=MASK_SHAPES[-1]),
-    _both(MASK_SHAPES[2], of_source=MASK_SHAPES[-1]),
+    *(_both(own, of_source=of_source) for own in (MASK_SHAPES[0], MASK_SHAPES[2]) for of_source in MASK_SHAPES[-2:]),
 )
 
 BY_MASK = (Convention(), Convention(steps={"is_decoder": lambda: False}, role="mask"))
