@@ -235,3 +235,54 @@ def relu(x):
     found = statuses(tmp_path, text)
     assert found["relu"].is_correct
     assert found["mine.py"].causes[0].name == "raises_FileNotFoundError"
+
+
+def test_a_part_of_another_file_that_raises_is_not_replaced_by_a_repair(tmp_path):
+    pytest.importorskip("torch")
+    attention = """
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        assert config.rotary_dim <= config.n_embd // config.n_head, "rotary_dim exceeds the width of a head"
+"""
+    mlp = """
+from torch import nn
+
+class MLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up, self.down = nn.Linear(config.n_embd, 4 * config.n_embd), nn.Linear(4 * config.n_embd, config.n_embd)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+"""
+    block = """
+from dataclasses import dataclass
+from torch import nn
+from attention import Attention
+from mlp import MLP
+
+@dataclass
+class Config:
+    n_embd: int = 8
+    n_head: int = 2
+    rotary_dim: int = 64
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(config.n_embd), nn.LayerNorm(config.n_embd)
+        self.attention = Attention(config)
+        self.mlp = MLP(config)
+
+    def forward(self, x):
+        x = x + self.attention(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+"""
+    (tmp_path / "attention.py").write_text(attention)
+    (tmp_path / "mlp.py").write_text(mlp)
+    verdict = statuses(tmp_path, block)["Block"]
+    assert verdict.status == "could not run", verdict
+    assert verdict.repair is None, verdict.repair

@@ -162,3 +162,31 @@ class wrong_value_from_the_key_projection(Base):
     def forward(self, x, encoder_output):
         q, k, v = self.split(self.q_proj(x)), self.split(self.k_proj(encoder_output)), self.split(self.k_proj(encoder_output))
         return self.merge(F.scaled_dot_product_attention(q, k, v))
+
+
+class right_widths_of_both_sequences(nn.Module):
+    def __init__(self, d_query, d_context, d_model, num_heads):
+        super().__init__()
+        self.num_heads, self.d_k = num_heads, d_model // num_heads
+        self.W_q = nn.Linear(d_query, d_model, bias=False)
+        self.W_k, self.W_v = nn.Linear(d_context, d_model, bias=False), nn.Linear(d_context, d_model, bias=False)
+        self.W_o = nn.Linear(d_model, d_query, bias=False)
+
+    def scores(self, q, k):
+        return q @ k.transpose(-2, -1) / self.d_k**0.5
+
+    def forward(self, query, context, mask=None):
+        q, k, v = (
+            each.view(*each.shape[:2], self.num_heads, self.d_k).transpose(1, 2)
+            for each in (self.W_q(query), self.W_k(context), self.W_v(context))
+        )
+        scores = self.scores(q, k)
+        if mask is not None:
+            scores = scores.masked_fill(mask.unsqueeze(1), float("-inf"))
+        weights = F.softmax(scores, dim=-1)
+        return self.W_o((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class wrong_scale__widths_of_both_sequences(right_widths_of_both_sequences):
+    def scores(self, q, k):
+        return q @ k.transpose(-2, -1)

@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -162,6 +163,16 @@ def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
             found = here
         here = here.tb_next
     return found
+
+
+def is_from_another_file(error: BaseException, subject: Subject) -> bool:
+    """Return True if the learner's own code in another file of the folder raised an exception."""
+    own = getattr(subject.module, "__file__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    if own is None or not frames:
+        return False
+    file, folder = Path(frames[-1].filename), Path(own).parent
+    return str(file) != own and "site-packages" not in file.parts and any(file.is_relative_to(each) for each in (folder, folder.parent))
 
 
 def _line(subject: Subject, line: int | None) -> str:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
-from headway.practice.diagnosis.failure import refuses
+from headway.practice.diagnosis.failure import is_from_another_file, refuses
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.repair.program import program_of
@@ -57,10 +57,13 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[
 
 
 def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:
-    """Return True if a subject could not run because of an exception in the code of another one that is not right."""
+    """Return True if a subject could not run because of an exception in the code of another one that is not right, or of another file."""
+    error = raised(verdict)
+    if error is None:
+        return False
     lines = [cause.line or 0 for cause in verdict.causes]
     ranges = [range(each.line, each.line + len(each.source)) for each in others if each.name != subject.name]
-    return raised(verdict) is not None and any(line in each for line in lines for each in ranges)
+    return any(line in each for line in lines for each in ranges) or is_from_another_file(error, subject)
 
 
 def with_repair(
