@@ -115,6 +115,7 @@ def right_matrix(x):
 
 
 def right_vector(x):
+    """Return the log-softmax of a vector."""
     s = x - np.max(x)
     return s - np.log(np.exp(s).sum())
 

@@ -84,6 +84,7 @@ def right_matrix(x):
 
 
 def right_vector(x):
+    """Return the softmax of a vector."""
     e = np.exp(x - np.max(x))
     return e / e.sum()
 

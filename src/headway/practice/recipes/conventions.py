@@ -80,7 +80,8 @@ FEWER_AXES = (
         _vector,
         role="x",
         without="axis",
-        source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))(.|\n)*\bdef ",
+        source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"
+        r"(?=(.|\n)*(vector|\b1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
         file_names=OF_SCORES,
     ),
     Convention(
@@ -94,7 +95,7 @@ FEWER_AXES = (
         file_names=OF_SCORES,
     ),
 )
-"""A function of vectors alone, which names no axis, or of matrices alone, whose axis is the second."""
+"""A function that is written for a vector or a list, and names no axis, or of matrices alone, whose axis is the second."""
 
 THREE_AXES = (
     Convention(),
