@@ -33,9 +33,13 @@ def _made_causal(inputs: Inputs) -> Inputs:
 
 
 UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out", "causal_replaces_the_mask", "all_axes_transposed")
+PASSED_ON = r"(?s)\A(?!.*(tril|triu|\btri\(|inf\b|masked_fill|where\(|\d+e\d|is_causal))(.*mask *= *\w*mask)"
+"""Pattern of a source that hides nothing itself and passes its mask to the attention of a library."""
+
 GIVEN = (
     Convention(),
     Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", called="mask"),
+    Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", source=PASSED_ON),
     Convention(
         TEXTS["causal_unless_masked"],
         lambda inputs: inputs if inputs.get("mask") is None else _made_causal(inputs),
@@ -43,7 +47,7 @@ GIVEN = (
         is_required=True,
     ),
 )
-"""A function called masked attention that takes the causal mask as an argument, and one whose required mask is the whole mask."""
+"""A function called masked attention, or one that only passes its mask on, whose mask is the causal one; one whose required mask is the whole mask."""
 
 OVER_HEADS = next(each for each in HEADS if each.name == "attends_over_heads")
 ONLY_CAUSAL = (

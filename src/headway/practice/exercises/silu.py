@@ -91,7 +91,7 @@ def probes() -> tuple[Probe, ...]:
     return probes_of(
         Probe("far numbers", {"x": numpy.array([-1000.0, 1000.0, 90.0])}, ARRAYS),
         Probe("a far number", {"x": numpy.array(1000.0)}, QUIET),
-        Probe("a far negative number", {"x": numpy.array(-1000.0)}, TEXTS["far"]),
+        Probe("a far negative number", {"x": numpy.array(-1000.0)}, TEXTS["far"], TEXTS["far_negative"]),
     )
 
 
