@@ -18,7 +18,9 @@ from headway.kernels.cpu.numba_internals import cgutils
 from headway.kernels.cpu.tiles import FLOATS, WEIGHTS_AHEAD, element_address, hidden, load, near_rows, pointer_to, prefetch, row_addresses
 
 SCALES_AHEAD = 128
-"""Prefetch distance of scales in bytes, used for a single token."""
+"""Prefetch distance of scales in bytes, for a single token."""
+AHEAD_OF_TOKENS, SCALES_AHEAD_OF_TOKENS = 6144, 384
+"""The same distances of weights and scales for several tokens, whose products take longer than reading the weights of a group."""
 Reduce = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
@@ -116,6 +118,7 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     """
     add_part, num_parts = {"int8": (_add_int8, 8), "int4": (_add_int4, 4)}[kind]
     has_offset = kind == "int4" or instructions.offset
+    weights_ahead, scales_ahead = (WEIGHTS_AHEAD, SCALES_AHEAD) if num_tokens == 1 else (AHEAD_OF_TOKENS, SCALES_AHEAD_OF_TOKENS)
     is_unrolled = instructions.lanes == NUM_ROWS  # 32 registers hold the weights of a group, too
     # Sums and totals of many tokens do not fit into 16 registers of 256 bits, and the compiler's own choice of what to keep is worse.
     has_totals_in_memory = num_tokens > 2 and instructions.lanes < NUM_ROWS
@@ -145,16 +148,14 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                 sums.start()
                 for index in _repeat(builder, num_parts, is_unrolled):
                     part_address = element_address(builder, group_weights, index, 64)
-                    if num_tokens == 1:
-                        prefetch(builder, part_address, WEIGHTS_AHEAD)
+                    prefetch(builder, part_address, weights_ahead)
                     registers = load_rows(builder, part_address, instructions.lanes)
                     add_part(builder, instructions, sums, registers, [element_address(builder, row, index, 4) for row in activations])
                 offsets = None
                 if has_offset:
                     sum_rows = near_rows(builder, element_address(builder, x_sums, loop.index, 4), group_stride, num_tokens)
                     offsets = [load(builder, row, I32, align=4) for row in sum_rows]
-                if num_tokens == 1:
-                    prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
+                prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), scales_ahead)
                 group_scales = near_rows(builder, element_address(builder, x_scales, loop.index, 4), group_stride, num_tokens)
                 sums.finish(
                     _float16(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), instructions.lanes),
