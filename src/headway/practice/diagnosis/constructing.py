@@ -101,7 +101,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     """Yield the ways to read a class's constructor and call method, likeliest first; none if its parameters do not fit."""
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
     examples = usages(subject)
-    method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
+    defined = [name for name in METHODS if defines(subject.value, name)]
+    defined.sort(key=lambda name: _passes_on(getattr(subject.value, name)))
+    method = defined[0] if defined else own[0] if len(own) == 1 else None
     method = method or next((each.method for each in examples if each.method in own), None)
     if method is None:
         inherited = [
@@ -259,6 +261,12 @@ def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
     """Return True unless the parameter's default is a flag or a text."""
     default = next(each.default for each in parameters if each.name == name)
     return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
+
+
+def _passes_on(method: Any) -> bool:
+    """Return True for a method that takes any arguments, such as the __call__ of a base class that calls `forward`."""
+    taken = [*inspect.signature(method).parameters.values()][1:]
+    return bool(taken) and all(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken)
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
