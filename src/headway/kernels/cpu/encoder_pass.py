@@ -178,8 +178,8 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     wait_for_all(counter, project_up(launch, counter, address, normed, inner, num_tokens, scratch))
     counter += line
     if inner[layout.X_KIND] == INT8_ROWS:
-        columns = inner[layout.X_COLUMNS]
-        wait_for_all(counter, _store_rows(counter, inner, inner[layout.X_FLOATS], 4 * columns, columns, num_tokens))
+        count, stride = int64_view(address + 8 * layout.UP, MATRIX_SIZE)[layout.ROWS], 4 * inner[layout.X_COLUMNS]
+        wait_for_all(counter, _store_rows(counter, inner, inner[layout.X_FLOATS], stride, count, num_tokens))
     counter += line
     wait_for_all(counter, project(launch, counter, down, inner, num_tokens, launch[layout.RESIDUAL], scratch, 1.0))
     counter += line
