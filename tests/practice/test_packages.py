@@ -286,3 +286,31 @@ class Block(nn.Module):
     verdict = statuses(tmp_path, block)["Block"]
     assert verdict.status == "could not run", verdict
     assert verdict.repair is None, verdict.repair
+
+
+def test_a_size_that_is_counted_in_absent_data_is_a_size_of_the_probes(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import torch
+from torch import nn
+
+n_embd, block_size = 32, 8
+text = open("no_such_file.txt").read()
+chars = sorted(set(text))
+vocab_size = len(chars)
+
+class TokenAndPositionEmbedding(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token_embedding_table = nn.Embedding(vocab_size, n_embd)
+        self.position_embedding_table = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.token_embedding_table(idx) + self.position_embedding_table(torch.arange(idx.shape[1]))
+"""
+    verdict = statuses(tmp_path, text)["TokenAndPositionEmbedding"]
+    assert verdict.is_correct, verdict
+    wrong = text.replace("torch.arange(idx.shape[1])", "torch.arange(idx.shape[1]) + 1").replace(
+        "block_size, n_embd)", "block_size + 1, n_embd)"
+    )
+    assert not statuses(tmp_path, wrong)["TokenAndPositionEmbedding"].is_correct

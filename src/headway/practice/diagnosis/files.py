@@ -27,6 +27,8 @@ TEXTS = Texts("diagnosis")
 
 ASSIGNMENT_SECONDS = 0.5
 """CPU seconds for one assignment when only a file's definitions are run."""
+ABSENT_LENGTH = 61
+"""Length of data that a file reads and that is absent."""
 
 
 def read_source(path: Path) -> str:
@@ -71,6 +73,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     """Run only the imports and definitions of a file; return a verdict if one of them raises.
 
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
+    A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH.
     """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -94,9 +97,20 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
                 unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
                 with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                     exec(code, module.__dict__)
+                if (name := _name_of_length(statement)) is not None:
+                    module.__dict__.setdefault(name, ABSENT_LENGTH)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
+
+
+def _name_of_length(statement: ast.Assign | ast.AnnAssign) -> str | None:
+    """Return the name to which a length is assigned; None for other assignments."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    match statement.value, targets:
+        case ast.Call(func=ast.Name(id="len")), [ast.Name(id=name)]:
+            return name
+    return None
 
 
 def with_exercises(
