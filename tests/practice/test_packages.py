@@ -53,6 +53,7 @@ def silu(x):
     assert "pip install no_such_package" in found["relu"].causes[0].fix.en
 
 
+@pytest.mark.slow
 def test_a_class_of_lightning_is_judged_as_a_module_of_torch(tmp_path):
     pytest.importorskip("torch")
     text = """
@@ -151,6 +152,7 @@ class EncoderLayer(nn.Module):
     assert any("n - 1" in note.en for note in verdict.notes)
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_block_may_be_in_another_file(tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "parts.py").write_text("""
@@ -288,6 +290,7 @@ class Block(nn.Module):
     assert verdict.repair is None, verdict.repair
 
 
+@pytest.mark.slow
 def test_a_size_that_is_counted_in_absent_data_is_a_size_of_the_probes(tmp_path):
     pytest.importorskip("torch")
     text = """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.programs import MERGE
 
@@ -64,6 +66,7 @@ def test_an_attribute_that_nothing_assigns_is_a_mistake(tmp_path):
     assert (verdict.status, verdict.causes[0].line) == ("wrong", 17)
 
 
+@pytest.mark.slow
 def test_a_loop_that_never_ends_is_repaired(tmp_path):
     verdict = checked(tmp_path, MERGE.replace("i += 1", "i = 1"))["merge"]
     assert (verdict.status, verdict.causes[0].name) == ("wrong", "too_slow")

@@ -74,6 +74,7 @@ def test_a_function_that_exceeds_the_memory_limit_gets_a_verdict(tmp_path, monke
     assert verdict.causes[0].name == "too_large"
 
 
+@pytest.mark.slow
 def test_a_huge_array_is_reported_with_its_line(tmp_path):
     (verdict,) = checked(tmp_path, "import numpy as np\ndef softmax(x):\n    return np.empty(10**12)\n")
     assert verdict.status == "could not run"
