@@ -277,3 +277,14 @@ def right_one_hot_rows(y_pred, y_true):
 
 def wrong_summed__one_hot_rows(y_pred, y_true):
     return -np.sum(y_true * np.log(y_pred + 1e-12))
+
+
+class right_attribute_named_like_a_method:
+    loss = 0.0
+    attention = None
+
+    def forward(self, logits, targets):
+        shifted = logits - logits.max(-1, keepdims=True)
+        log_probs = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+        self.loss = -log_probs[np.arange(len(targets)), targets].mean()
+        return self.loss

@@ -265,7 +265,10 @@ def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
 
 def _passes_on(method: Any) -> bool:
     """Return True for a method that takes any arguments, such as the __call__ of a base class that calls `forward`."""
-    taken = [*inspect.signature(method).parameters.values()][1:]
+    try:
+        taken = [*inspect.signature(method).parameters.values()][1:]
+    except (TypeError, ValueError):  # an attribute that is no function, such as `loss = 0.0`, and some functions of libraries
+        return False
     return bool(taken) and all(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken)
 
 
