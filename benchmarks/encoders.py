@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import rerankers
+from benchmarks import onnx_files, rerankers
 
 THREADS, BATCH, LONGEST, SECONDS = 2, 32, 128, 4.0
 ROUNDS = int(os.environ.get("HEADWAY_BENCHMARK_ROUNDS", "3"))
@@ -93,12 +93,7 @@ def torch_model(path: Path, kind: str) -> Run:
 
 
 def onnx_runtime(path: Path, kind: str) -> Run:
-    import onnxruntime
-
-    file = _onnx(path, kind)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = THREADS
-    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    session = onnx_files.session(path, kind, THREADS, partial(_export, path))
 
     def run(texts: list[list[int]]) -> object:
         token_ids, mask = _padded(texts)
@@ -107,15 +102,7 @@ def onnx_runtime(path: Path, kind: str) -> Run:
     return run
 
 
-def _onnx(path: Path, kind: str) -> Path:
-    file = path / f"{kind}.onnx"
-    if file.exists():
-        return file
-    if kind == "int8":
-        from onnxruntime.quantization import quantize_dynamic
-
-        quantize_dynamic(_onnx(path, "float32"), file)
-        return file
+def _export(path: Path, file: Path) -> None:
     import torch
     from transformers import AutoModel
 
@@ -131,7 +118,6 @@ def _onnx(path: Path, kind: str) -> Path:
     axes = {"input_ids": {0: "batch", 1: "seq"}, "attention_mask": {0: "batch", 1: "seq"}}
     names = {"input_names": list(axes), "output_names": ["hidden"], "dynamic_axes": axes, "opset_version": 17, "dynamo": False}
     torch.onnx.export(Hidden(), (example, example), str(file), **names)
-    return file
 
 
 def ctranslate2_model(path: Path, kind: str) -> Run:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy
+
+from benchmarks import onnx_files
 
 TASK = "reranking 32 pairs of 128 tokens"
 QUERY_TOKENS, TEXT_TOKENS, VOCAB_SIZE = 16, 109, 30522
@@ -61,12 +64,9 @@ def sentence_transformers(path: Path, kind: str, num_threads: int) -> Rerank:
 
 
 def onnx_runtime(path: Path, kind: str, num_threads: int) -> Rerank:
-    import onnxruntime
     from transformers import AutoTokenizer
 
-    tokenizer, options = AutoTokenizer.from_pretrained(path), onnxruntime.SessionOptions()
-    options.intra_op_num_threads = num_threads
-    session = onnxruntime.InferenceSession(str(_onnx(path, kind)), options, providers=["CPUExecutionProvider"])
+    tokenizer, session = AutoTokenizer.from_pretrained(path), onnx_files.session(path, kind, num_threads, partial(_export, path))
 
     def rerank(query: str, texts: list[str]) -> object:
         return session.run(None, dict(tokenizer([query] * len(texts), texts, padding=True, return_tensors="np")))
@@ -74,15 +74,7 @@ def onnx_runtime(path: Path, kind: str, num_threads: int) -> Rerank:
     return rerank
 
 
-def _onnx(path: Path, kind: str) -> Path:
-    file = path / f"{kind}.onnx"
-    if file.exists():
-        return file
-    if kind == "int8":
-        from onnxruntime.quantization import quantize_dynamic
-
-        quantize_dynamic(_onnx(path, "float32"), file)
-        return file
+def _export(path: Path, file: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -99,7 +91,6 @@ def _onnx(path: Path, kind: str) -> Path:
     example = (torch.ones((2, 8), dtype=torch.int64),) * 3
     options = {"input_names": names, "output_names": ["scores"], "opset_version": 17, "dynamo": False}
     torch.onnx.export(Scores(), example, str(file), dynamic_axes={name: {0: "batch", 1: "seq"} for name in names}, **options)
-    return file
 
 
 def ctranslate2_model(path: Path, kind: str, num_threads: int) -> Rerank:
