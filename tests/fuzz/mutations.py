@@ -125,6 +125,8 @@ SECONDS = 5.0
 """Processor time of one mutant. Another limit, of the time that passes, ends what hangs."""
 COUNTED_EACH = 10
 """Counting allocations takes several times as long as a mutant; memory_bytes limits the others."""
+BYTES_PER_BYTE = 8
+"""What a mutant may allocate per byte. A text with one emoji takes seven: the file, and Python's text of two and of four bytes a character."""
 FREE_BYTES = 2 * 1024**2
 """Memory that reading any file may take: modules that are imported when they are needed, and messages."""
 FREE_RESIDENT_BYTES = 8 * 1024**2

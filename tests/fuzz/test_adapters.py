@@ -12,7 +12,7 @@ import pytest
 from headway.checkpoints import load_checkpoint, with_adapter
 from tests.checkpoints.test_lora import DOWN, QUERY, write_adapter
 from tests.fuzz.models import write_model
-from tests.fuzz.mutations import byte_mutants, json_mutants, num_mutants, report, run
+from tests.fuzz.mutations import BYTES_PER_BYTE, byte_mutants, json_mutants, num_mutants, report, run
 
 
 def header_mutants(content: bytes, count: int) -> Iterator[tuple[int, bytes]]:
@@ -40,5 +40,5 @@ def test_adapters(tmp_path, part):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # overflow in absurd scales
-        failures = run(attempt, mutants, seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=4)
+        failures = run(attempt, mutants, seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=BYTES_PER_BYTE)
     assert not failures, report(failures)

@@ -21,7 +21,7 @@ from headway.checkpoints.writing import save_tensors
 from headway.models import llama
 from tests.checkpoints.llama2c_files import llama2c_file
 from tests.fuzz.models import MODELS, ROPE, SIZES, write_model
-from tests.fuzz.mutations import byte_mutants, json_mutants, json_text, mutate_bytes, num_mutants, report, run
+from tests.fuzz.mutations import BYTES_PER_BYTE, byte_mutants, json_mutants, json_text, mutate_bytes, num_mutants, report, run
 from tests.small_models import random_weights
 
 pytestmark = [pytest.mark.sampled(3), pytest.mark.filterwarnings("ignore")]  # NaN and overflow in the arithmetic of absurd models
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.sampled(3), pytest.mark.filterwarnings("ignore")]  # N
 def check(attempt: Callable[[Any], object], mutants: Iterator[tuple[int, Any]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        failures = run(attempt, mutants, seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=4)
+        failures = run(attempt, mutants, seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=BYTES_PER_BYTE)
     assert not failures, report(failures)
 
 

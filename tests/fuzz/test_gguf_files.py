@@ -13,7 +13,7 @@ import pytest
 from headway.checkpoints import open_checkpoint
 from headway.gguf_file import ARRAY, SCALARS, STRING
 from headway.tokenizers import load_tokenizer
-from tests.fuzz.mutations import mutate_bytes, num_mutants, report, run
+from tests.fuzz.mutations import BYTES_PER_BYTE, mutate_bytes, num_mutants, report, run
 
 gguf = pytest.importorskip("gguf", reason="llama.cpp's package gguf is not installed")
 
@@ -145,5 +145,7 @@ def test_gguf_files(tmp_path):
         attempt(each)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        failures = run(attempt, mutants(samples, num_mutants(500)), seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=4)
+        failures = run(
+            attempt, mutants(samples, num_mutants(500)), seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=BYTES_PER_BYTE
+        )
     assert not failures, report(failures)

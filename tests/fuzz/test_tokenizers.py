@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from headway.errors import TokenizerError
 from headway.tokenizers import Tokenizer, byte_tokenizer, load_tokenizer, train_bpe
 from headway.tokenizers.sentencepiece_file import check_charsmap
-from tests.fuzz.mutations import byte_mutants, json_mutants, num_mutants, report, run
+from tests.fuzz.mutations import BYTES_PER_BYTE, byte_mutants, json_mutants, num_mutants, report, run
 from tests.tokenizers.conftest import (  # noqa: F401 (fixtures)
     corpus_lines,
     llama_model,
@@ -69,7 +69,7 @@ def use(folder: Path) -> None:
 
 
 def check(attempt: Callable[[bytes], object], mutants: Iterator[tuple[int, bytes]], more_bytes: int = 0) -> None:
-    limits = {"seconds_each": SECONDS_EACH, "memory_bytes": 512 * 2**20, "bytes_per_byte": 4, "more_bytes": more_bytes}
+    limits = {"seconds_each": SECONDS_EACH, "memory_bytes": 512 * 2**20, "bytes_per_byte": BYTES_PER_BYTE, "more_bytes": more_bytes}
     failures = run(attempt, mutants, **limits)
     assert not failures, report(failures)
 
