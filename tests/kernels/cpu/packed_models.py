@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ MODELS = {
     ),
     "gpt2 with relu, its own head": (gpt2, gpt2.Config(101, 1400, 36, 2, 3, activation_function="relu", tie_word_embeddings=False)),
     "gpt2 with heads of an odd size": (gpt2, gpt2.Config(101, 1400, 33, 2, 3)),
+    "gpt2 with less than a block": (gpt2, gpt2.Config(101, 1400, 9, 2, 3, n_inner=10)),
     "llama with odd sizes and a window": (
         llama,
         llama.Config(
@@ -90,11 +92,12 @@ class Model:
         return self.architecture.forward(numpy.array([token_ids]), self.weights, self.config)[0, -1]
 
 
-def model(name: str, kind: str, runtime: Runtime, *, cache_kind: str = "float32") -> Model:
+def model(name: str, kind: str, runtime: Runtime, *, cache_kind: str = "float32", place: Callable[[Any], Any] = lambda leaf: leaf) -> Model:
+    """Return a decoder whose packed weights are those that `place` returns."""
     architecture, config = (MODELS | FAMILIES)[name]
     tree = random_weights(architecture, config, deviation=0.2)
     packed = packed_weights(None, "", kind, list(leaves(tree)), runtime)
-    weights = tree_from_leaves(architecture.Weights, packed)
+    weights = tree_from_leaves(architecture.Weights, {path: place(leaf) for path, leaf in packed.items()})
     decoder = CompiledDecoder(architecture.spec(config), weights, runtime.forward_pass, runtime.pool, cache_kind=cache_kind)
     unpacked = {path: leaf.dense() if isinstance(leaf, Packed) else leaf for path, leaf in packed.items()}
     return Model(architecture, config, tree_from_leaves(architecture.Weights, unpacked), decoder)

@@ -1,4 +1,4 @@
-"""No read and no write out of bounds: every allocation ends at a page without permissions."""
+"""No read and no write out of bounds: all memory is between pages without permissions."""
 
 from __future__ import annotations
 
@@ -7,41 +7,31 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.sampled(5)
+from tests.kernels.cpu.packed_encoders import KINDS
 
-GUARDED = '''
-import ctypes, mmap, sys
-import numpy
-from headway.kernels.cpu import compiled_decoder, kv_cache, packing
+pytestmark = [
+    pytest.mark.sampled(5),
+    pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect"),
+]
 
-libc, held = ctypes.CDLL(None, use_errno=True), []
-libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-
-def guarded(size):
-    """Return zero bytes that end, rounded up to a cache line, at a page without permissions."""
-    pages = -(-size // mmap.PAGESIZE) + 2
-    memory = mmap.mmap(-1, pages * mmap.PAGESIZE)
-    held.append(memory)
-    array = numpy.frombuffer(memory, numpy.uint8)
-    for page in (0, pages - 1):
-        assert libc.mprotect(array.ctypes.data + page * mmap.PAGESIZE, mmap.PAGESIZE, 0) == 0
-    end = (pages - 1) * mmap.PAGESIZE
-    start = end - (-(-size // 64) * 64)
-    return array[start : start + size]
-
-for module in (compiled_decoder, kv_cache, packing):
-    module.aligned_zeros = guarded
-
+GUARDED = """
+import sys
 from platformdirs import user_cache_path
-from headway.kernels.cpu import packed_file
 from headway.kernels.cpu.runtime import Runtime
+from tests.kernels.cpu import packed_encoders
+from tests.kernels.cpu.guard_pages import Guard, install
 from tests.kernels.cpu.packed_models import MODELS, Texts, model, prompts
 
-packed_file.aligned_zeros = guarded
-runtime = Runtime(3, user_cache_path("headway") / "compiled")
+kind, guard = sys.argv[1], Guard(is_before=sys.argv[2] == "before")
+install(guard)
+one, several = (Runtime(num_threads, user_cache_path("headway") / "compiled") for num_threads in (1, 3))
+"""
+DECODERS = (
+    GUARDED
+    + """
 for name in (*MODELS, "gemma2", "olmo2", "phi3", "qwen3_moe"):  # the last have buffers and tables of their own
-    for cache_kind in ("float32", "bfloat16", "int16", "int8"):
-        mine = model(name, sys.argv[1], runtime, cache_kind=cache_kind)
+    for cache_kind, runtime in (("float32", one), ("bfloat16", several), ("int16", several), ("int8", one)):
+        mine = model(name, kind, runtime, cache_kind=cache_kind, place=guard.weight)
         for lengths in ((1,), (31, 1, 7), (140, 600)):
             for num_pages in range(1, 9):
                 mine.decoder.allocate(num_pages)  # one at a time, so that the end of each is guarded
@@ -50,17 +40,40 @@ for name in (*MODELS, "gemma2", "olmo2", "phi3", "qwen3_moe"):  # the last have 
             texts.read([[1]] * len(lengths))
         mine.decoder.hidden_states(prompts(33)[0])
 print("whole")
-'''
-TOUCHES = GUARDED.split("from platformdirs")[0] + "array = guarded(100)\nctypes.memset(array.ctypes.data + 128, 0, 1)\nprint('whole')"
+"""
+)
+ENCODERS = (
+    GUARDED
+    + """
+for name in packed_encoders.ENCODERS:
+    for runtime in (one, several):
+        mine = packed_encoders.encoder(name, kind, runtime, place=guard.weight).compiled
+        for lengths in ((1,), (23,), (24,), (25,), (5, 1, 66), (40,) * 7, (190,) * 6):
+            mine.encode(packed_encoders.texts(*lengths))
+print("whole")
+"""
+)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect")
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("place", ["after", "before"])
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8", "int4"])
-def test_no_access_is_out_of_bounds(kind):
-    run = subprocess.run([sys.executable, "-c", GUARDED, kind], capture_output=True, text=True, check=False)
-    assert run.stdout == "whole\n", run.stderr
+def test_a_decoder_has_no_access_out_of_bounds(kind, place):
+    ended = run(DECODERS, kind, place)
+    assert ended.stdout == "whole\n", ended.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect")
-def test_the_guard_catches_an_access():
-    assert subprocess.run([sys.executable, "-c", TOUCHES], capture_output=True, text=True, check=False).returncode < 0
+@pytest.mark.parametrize("place", ["after", "before"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_encoder_has_no_access_out_of_bounds(kind, place):
+    ended = run(ENCODERS, kind, place)
+    assert ended.stdout == "whole\n", ended.stderr
+
+
+@pytest.mark.parametrize(("place", "index"), [("after", 128), ("before", -1)])
+def test_the_guard_catches_an_access(place, index):
+    program = f"{GUARDED}\nimport ctypes\nctypes.memset(guard.zeros(100).ctypes.data + {index}, 0, 1)\nprint('whole')"
+    assert run(program, "int8", place).returncode < 0

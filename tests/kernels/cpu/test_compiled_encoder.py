@@ -19,10 +19,15 @@ from headway.functions import normalize
 from headway.kernels.cpu.compiled_encoder import CompiledEncoder, check_encoder_supported
 from headway.language_model import load
 from headway.language_model.encoders import compiled_encoder
+from tests.kernels.cpu.packed_encoders import ENCODERS, KINDS, WIDE
+from tests.kernels.cpu.packed_encoders import encoder as packed_encoder
+from tests.kernels.cpu.packed_encoders import texts as packed_texts
+from tests.kernels.cpu.packed_models import TOLERANCE, error
 from tests.models.test_encoders import FAMILIES, LENGTHS, Family, Saved, save
 from tests.small_encoders import save_bert
 
 NAMES = ["bert", "roberta", "mpnet", "distilbert", "modernbert", "modernbert with biases, mean"]
+ROUNDING = TOLERANCE | {"int8_rows": TOLERANCE["int8"]}
 every_family = pytest.mark.parametrize("family", NAMES)
 
 
@@ -73,6 +78,25 @@ def test_hidden_states_are_those_of_transformers(saved, encoder, family, kind, t
     numpy.testing.assert_allclose(result, expected, atol=tolerance, rtol=0)
     cosines = (normalize(result) * normalize(expected)).sum(axis=-1)
     assert cosines.min() > {"float32": 0.999999, "bfloat16": 0.999, "int8": 0.999}[kind]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [*ENCODERS, *WIDE])
+def test_hidden_states_are_those_of_the_definitions_with_the_packed_weights(runtime, name, kind):
+    """The weights are the same, so the difference is the rounding of activations alone, in every kind."""
+    tested, given = packed_encoder(name, kind, runtime), packed_texts(13, 1, 60)
+    result, expected = numpy.concatenate(tested.compiled.encode(given)), numpy.concatenate([tested.encode(text) for text in given])
+    assert error(result, expected) < ROUNDING[kind]
+    assert (normalize(result) * normalize(expected)).sum(axis=-1).min() > (0.999999 if kind == "float32" else 0.999)
+
+
+@pytest.mark.parametrize("kind", ["int4", "int8"])
+def test_weights_in_few_bits_are_those_of_the_model(runtime, kind):
+    """Against the unrounded weights: errors of packing itself would be in both sides of the comparison above."""
+    exact, rounded = (packed_encoder("bert as wide as MiniLM", each, runtime, deviation=0.05) for each in ("float32", kind))
+    one, other = (numpy.concatenate(each.compiled.encode(packed_texts(30, 7))) for each in (exact, rounded))
+    assert (normalize(one) * normalize(other)).sum(axis=-1).min() > {"int4": 0.98, "int8": 0.9999}[kind]
 
 
 texts = st.lists(st.lists(st.integers(4, 96), min_size=1, max_size=15), min_size=1, max_size=9)
