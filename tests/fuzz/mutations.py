@@ -126,7 +126,7 @@ SECONDS = 5.0
 COUNTED_EACH = 10
 """Counting allocations takes several times as long as a mutant; memory_bytes limits the others."""
 BYTES_PER_BYTE = 8
-"""What a mutant may allocate per byte. A text with one emoji takes seven: the file, and Python's text of two and of four bytes a character."""
+"""Bytes that a mutant may allocate per byte of it. A text with one emoji takes seven: the file, and Python's text of two and of four bytes a character."""
 FREE_BYTES = 2 * 1024**2
 """Memory that reading any file may take: modules that are imported when they are needed, and messages."""
 FREE_RESIDENT_BYTES = 8 * 1024**2
