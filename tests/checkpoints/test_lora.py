@@ -251,6 +251,25 @@ def test_adapters_of_one_model_are_chosen_by_name(tmp_path, weights):
         assert model.generate("Once upon a time", adapter="mine", **options).token_ids == alone.token_ids
 
 
+def test_an_unloaded_adapter_frees_its_name_and_memory(tmp_path):
+    adapter, options = adapter_of_stories(tmp_path / "adapter"), {"max_new_tokens": 12, "temperature": 0}
+    with headway.load("stories", adapters={"mine": adapter, "other": adapter}) as model:
+        num_bytes = model.adapter_bytes
+        stream = model.stream("Once upon a time", adapter="mine", **options)
+        next(stream)
+        with pytest.raises(OptionError, match="got the adapter 'mine' in use, requests: 1"):
+            model.unload_adapter("mine")
+        tokens = model.generate("Once upon a time", adapter="other", **options).token_ids
+        del stream
+        model.unload_adapter("mine")
+        assert model.adapters == ("other",)
+        assert model.adapter_bytes == num_bytes // 2
+        with pytest.raises(OptionError, match="got adapter='mine', expected one of those that are loaded: other"):
+            model.unload_adapter("mine")
+        model.load_adapter("mine", adapter)
+        assert model.generate("Once upon a time", adapter="mine", **options).token_ids == tokens
+
+
 def test_named_adapters_are_computed_by_the_definitions_on_torch(tmp_path, monkeypatch):
     pytest.importorskip("torch")
 

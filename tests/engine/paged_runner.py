@@ -22,6 +22,9 @@ class PagedRunner:
         self.adapters = ()
         self.fails = False
 
+    def remove_adapter(self, name):
+        self.adapters = tuple(each for each in self.adapters if each != name)
+
     def allocate(self, num_pages):
         more = numpy.full((num_pages - len(self.pages), self.page_size), -1)
         self.pages = numpy.concatenate([self.pages, more])

@@ -100,3 +100,51 @@ def test_adapters_share_no_cached_prefix():
         (events,) = run(engine, [Request(prompt, GenerationOptions(max_new_tokens=2), adapter=name)])
         cached.append(events[0].num_cached)
     assert cached == [0, 0, 0, 19, 19]
+
+
+def test_a_removed_adapter_leaves_no_cached_prefix():
+    engine, prompts = paged_engine(), {name: list(range(size)) for name, size in (("a", 20), ("b", 11), (None, 7))}
+    engine.runner.adapters = ("a", "b")
+
+    def num_cached(name):
+        (events,) = run(engine, [Request(prompts[name], GenerationOptions(max_new_tokens=2), adapter=name)])
+        return events[0].num_cached
+
+    assert [num_cached(name) for name in prompts] == [0, 0, 0]
+    engine.remove_adapter("a")
+    engine.verify()
+    assert {cache_key[0] for cache_key in engine.pool.prefixes._roots} == {"b", None}
+    engine.runner.adapters = ("a", "b")  # another one of the same name
+    assert [num_cached(name) for name in prompts] == [0, 10, 6]
+    engine.verify()
+
+
+def test_an_adapter_is_not_removed_while_a_request_uses_it():
+    engine = engine_of(small_model())
+    for name in "ab":
+        engine.runner.add_adapter(name, random_updates(gpt2, GPT2, 0))
+    events = []
+    number = engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=9), adapter="a"), events.extend)
+    for _ in range(3):  # it waits, and runs
+        with pytest.raises(OptionError, match="got the adapter 'a' in use, requests: 1"):
+            engine.remove_adapter("a")
+        engine.step()
+    engine.remove_adapter("b")
+    engine.abort(number)
+    engine.remove_adapter("a")
+    assert not engine.has_requests
+    assert engine.runner.adapters == {}
+    with pytest.raises(OptionError, match="got adapter='a', expected one of those that are loaded: none"):
+        engine.remove_adapter("a")
+
+
+def test_a_request_that_arrives_while_its_adapter_is_removed_fails_alone():
+    engine, events = engine_of(small_model()), {"a": [], None: []}
+    engine.runner.add_adapter("a", random_updates(gpt2, GPT2, 0))
+    for name, each in events.items():
+        engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=3), adapter=name), each.extend)
+    engine.runner.remove_adapter("a")  # as remove_adapter does between the check of a request and its arrival
+    while engine.step():
+        pass
+    assert [str(event.error) for event in events["a"]] == ["got adapter='a', expected one of those that are loaded: none"]
+    assert events[None][-1].finish_reason

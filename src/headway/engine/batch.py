@@ -51,6 +51,9 @@ class Runner(Protocol):
     def adapters(self) -> Collection[str]:
         """Names of the adapters that rows can be computed with."""
 
+    def remove_adapter(self, name: str, /) -> None:
+        """Free an adapter, which no later batch may name."""
+
     def run(self, batch: Batch, /) -> numpy.ndarray:
         """Append the tokens of the batch; return the wanted logits, (sum of num_wanted, vocab_size) float32, in the order of the batch."""
 

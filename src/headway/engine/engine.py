@@ -25,8 +25,9 @@ from headway.engine.sampler import Sampler
 from headway.engine.scheduler import Planned, Scheduler
 from headway.engine.sequence import Sequence
 from headway.engine.speculation import Drafter, Known, PromptLookup
+from headway.engine.stats import EngineStats
 from headway.engine.stream import RequestStream
-from headway.errors import DeadlineError, HeadwayError, OverloadedError, ResourceError
+from headway.errors import DeadlineError, HeadwayError, OptionError, OverloadedError, ResourceError, expect_adapter
 from headway.memory_check import available_bytes
 
 FALLBACK_BYTES = 4 << 30
@@ -49,29 +50,6 @@ class EngineOptions:
     max_waiting: int | None = None
     max_gap_seconds: float = 0.2
     uses_prompt_lookup: bool = True
-
-
-@dataclass(frozen=True)
-class EngineStats:
-    """Counts since the start, and the present state.
-
-    cache_usage        share of the KV cache in use by running requests, 0 to 1
-    num_prefix_tokens  number of prompt tokens that were looked up in the prefix cache; num_prefix_hits of them were found
-    """
-
-    num_running: int
-    num_waiting: int
-    num_waiting_tokens: int
-    cache_usage: float
-    num_prefix_tokens: int
-    num_prefix_hits: int
-    num_preemptions: int
-    num_passes: int
-    num_rows: int
-    num_drafted: int
-    num_accepted: int
-    model_seconds: float
-    total_seconds: float
 
 
 class Engine:
@@ -200,6 +178,24 @@ class Engine:
         """Forget the prefixes that no running request uses."""
         with self.lock:
             self.pool.clear_prefixes()
+
+    def remove_adapter(self, name: str) -> None:
+        """Remove an adapter from the runner, and the cached prefixes that were computed with it. Waits for the end of a pass.
+
+        Errors   OptionError for an adapter that the runner does not have, or that a request uses, which waits or runs.
+        """
+        with self.lock:
+            expect_adapter(name, self.runner.adapters)
+            self._take_arrived()
+            self._remove_aborted(len(self._aborted))
+            num_users = sum(active.request.adapter == name for active in self._active.values())
+            if num_users:
+                raise OptionError(
+                    f"got the adapter {name!r:.200} in use, requests: {num_users}, expected one that no request uses",
+                    hint="wait for the end of its requests, or end them",
+                )
+            self.runner.remove_adapter(name)
+            self.pool.remove_prefixes(lambda cache_key: cast(tuple[str | None, str], cache_key)[0] == name)
 
     def verify(self) -> None:
         """Check that each page of the KV cache is in one place; for tests, since it looks at all of them.
@@ -359,6 +355,10 @@ class Engine:
             self._active[active.id] = active
             self._num_deadlines += active.deadline is not None
             self._scheduler.add(active)
+            try:
+                expect_adapter(active.request.adapter, self.runner.adapters)
+            except OptionError as error:  # it was removed after the request was checked
+                self._fail(active, error)
 
     def _remove_aborted(self, count: int) -> None:
         for _ in range(count):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from collections.abc import Sequence as SequenceOf
 from typing import Protocol
 
@@ -47,6 +47,9 @@ class Pool(Protocol):
     def clear_prefixes(self) -> None:
         """Free what is kept for later requests only."""
 
+    def remove_prefixes(self, is_removed: Callable[[Hashable], bool]) -> None:
+        """Free what is kept under the cache keys for which is_removed is true. No sequence may use it."""
+
     def clear(self) -> None:
         """Forget everything, after a failure of the runner."""
 
@@ -87,6 +90,9 @@ class Unpaged:
         self._runner.release([sequence.id])
 
     def clear_prefixes(self) -> None:
+        """See Pool."""
+
+    def remove_prefixes(self, is_removed: Callable[[Hashable], bool]) -> None:
         """See Pool."""
 
     def clear(self) -> None:
@@ -219,6 +225,10 @@ class PagePool:
         """See Pool."""
         while self.prefixes.num_unused:
             self._free.append(self.prefixes.evict())
+
+    def remove_prefixes(self, is_removed: Callable[[Hashable], bool]) -> None:
+        """See Pool."""
+        self._free += self.prefixes.remove(is_removed)
 
     def check(self, sequences: SequenceOf[Sequence]) -> None:
         """Verify that each page is in one place, and that the counts are those of the sequences.

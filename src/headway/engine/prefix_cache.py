@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -114,6 +114,17 @@ class PrefixCache:
         if node.parent.parent is None and not node.parent.children:
             del self._roots[node.parent.cache_key]
         return page
+
+    def remove(self, is_removed: Callable[[Hashable], bool]) -> list[int]:
+        """Remove all pages of the cache keys for which is_removed is true and return them. No sequence may use them."""
+        pages, nodes = list[int](), [self._roots.pop(key) for key in list(self._roots) if is_removed(key)]
+        while nodes:
+            children = nodes.pop().children.values()
+            pages += [child.page for child in children]
+            nodes += children
+        for page in pages:
+            del self._nodes[page], self._unused[page]
+        return pages
 
 
 def _longest_common(node: Node, token_ids: Sequence[int]) -> tuple[int, int]:

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from headway.engine.engine import Engine, EngineStats
+from headway.engine.engine import Engine
 from headway.engine.request import Request, Sink
+from headway.engine.stats import EngineStats
 
 
 class EngineThread:

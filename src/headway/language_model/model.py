@@ -48,7 +48,6 @@ class LanguageModel:
     config         the model's config
     defaults       generation options that generation_config.json sets
     end_token_ids  tokens that end a completion
-    adapter_bytes  memory of the adapters that load_adapter has loaded
     """
 
     def __init__(
@@ -87,7 +86,8 @@ class LanguageModel:
         )
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
-        self.is_closed, self.adapter_bytes = False, 0
+        self.is_closed = False
+        self._adapter_bytes: dict[str, int] = {}
         self._make_encoder = make_encoder
         self._thread: EngineThread | None = None
         self._checkpoint, self._sentence_options, self._classifier_options = checkpoint, sentence_options, classifier_options
@@ -185,7 +185,21 @@ class LanguageModel:
             raise OptionError(f"got the adapter name {name!r:.200}, expected a name that no other adapter has")
         updates = read_adapter(self._checkpoint, Path(folder))
         self._runner.add_adapter(name, updates)
-        self.adapter_bytes += update_bytes(updates)
+        self._adapter_bytes[name] = update_bytes(updates)
+
+    def unload_adapter(self, name: str) -> None:
+        """Free an adapter that load_adapter has loaded, and the cached prefixes of its requests. Its name can be used again.
+
+        Errors   OptionError for a name that no adapter has, or whose adapter a request uses.
+        """
+        self._check_open()
+        self.engine.remove_adapter(name)
+        self._adapter_bytes.pop(name, None)
+
+    @property
+    def adapter_bytes(self) -> int:
+        """Memory of the adapters that load_adapter has loaded."""
+        return sum(self._adapter_bytes.values())
 
     @property
     def computed_weights(self) -> object:

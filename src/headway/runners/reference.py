@@ -84,6 +84,14 @@ class ReferenceRunner:
         if self.adapters.setdefault(name, weights) is not weights:
             raise OptionError(f"got a second adapter named {name!r}, expected another name")
 
+    def remove_adapter(self, name: str) -> None:
+        """Free an adapter, which later batches cannot name.
+
+        Errors   OptionError for an adapter that it does not have.
+        """
+        expect_adapter(name, self.adapters)
+        del self.adapters[name]
+
     def run(self, batch: Batch) -> numpy.ndarray:
         """See headway.engine.Runner. Every sequence has to want the logits after its last token.
 

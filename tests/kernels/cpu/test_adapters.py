@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from itertools import product
 
@@ -89,3 +90,28 @@ def test_an_unknown_adapter_is_refused_and_the_decoder_works_on(runtime):
     with pytest.raises(OptionError, match="got adapter='b', expected one of those that are loaded: a"):
         tested.decoder.run([Rows(0, prompt, [0], 1, "b")])
     numpy.testing.assert_array_equal(tested.decoder.run([Rows(0, prompt, [0], 1)]), before)
+
+
+def test_a_removed_adapter_is_freed_and_its_name_can_be_used_again(runtime):
+    tested, (prompt,) = model("llama with odd sizes and a window", "int8", runtime), prompts(20)
+    decoder = tested.decoder
+    decoder.allocate(1)
+
+    def logits(adapter):
+        return decoder.run([Rows(0, prompt, [0], 1, adapter)])
+
+    base = logits(None)
+    decoder.add_adapter("a", updates_of(tested, 1, rank=8))
+    first, kept = logits("a"), weakref.ref(decoder._adapters["a"])
+    decoder.remove_adapter("a")
+    assert kept() is None
+    numpy.testing.assert_array_equal(logits(None), base)
+    with pytest.raises(OptionError, match="got adapter='a'"):
+        logits("a")
+    with pytest.raises(OptionError, match="got adapter='a'"):
+        decoder.remove_adapter("a")
+    decoder.add_adapter("a", updates_of(tested, 2, rank=3))
+    second = logits("a")
+    assert (second != first).any()
+    decoder.add_adapter("b", updates_of(tested, 2, rank=3))
+    numpy.testing.assert_array_equal(logits("b"), second)

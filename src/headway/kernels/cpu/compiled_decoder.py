@@ -108,6 +108,16 @@ class CompiledDecoder:
             self._adapters[name] = adapter
             self._buffers = Buffers(0, self._kind)  # passes with adapters need more
 
+    def remove_adapter(self, name: str) -> None:
+        """Free an adapter, which later batches cannot name.
+
+        Errors   OptionError for an adapter that it does not have.
+        """
+        with self._lock:
+            expect_adapter(name, self._adapters)
+            del self._adapters[name]
+            self._buffers = Buffers(0, self._kind)  # those of its rank
+
     def allocate(self, num_pages: int) -> None:
         """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.
 
