@@ -154,6 +154,11 @@ class GrammarProcessor:
         self.consumed = completion
 
 
+def constraint_of(options: GenerationOptions) -> str | None:
+    """Return the name of the option that prescribes a grammar; None if none is given."""
+    return next((name for name in options.CONSTRAINTS if getattr(options, name) is not None), None)
+
+
 class GrammarCache:
     """The grammars of a model that were used last, compiled. Threads may use it at the same time."""
 
@@ -161,9 +166,18 @@ class GrammarCache:
         """Start empty."""
         self.vocabulary, self._compiled, self._lock = vocabulary, dict[tuple[str, str], Grammar](), threading.Lock()
 
-    def compile(self, options: GenerationOptions) -> Grammar:
-        """Return the grammar of the options. Errors are those of compile_grammar."""
-        name = next(name for name in options.CONSTRAINTS if getattr(options, name) is not None)
+    def compile(self, options: GenerationOptions, end_token_ids: Sequence[int]) -> Grammar:
+        """Return the grammar of options that have one.
+
+        Errors   those of compile_grammar; OptionError for a model without an end token.
+        """
+        name = constraint_of(options)
+        assert name is not None, "called for options with a constraint"
+        if not end_token_ids:
+            raise OptionError(
+                f"got {name} for a model without an end token, expected one with eos_token_id, which ends the text",
+                hint="add eos_token_id to the model's generation_config.json",
+            )
         given = getattr(options, name)
         key = name, given if isinstance(given, str) else check_schema(given, MAX_BYTES)
         with self._lock:

@@ -8,34 +8,28 @@ from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias, Unpack, cast, overload
+from typing import Unpack, cast, overload
 
 import numpy
 
 from headway.checkpoints import Checkpoint, read_adapter, update_bytes
 from headway.checkpoints.classification import ClassifierOptions
 from headway.checkpoints.sentence_transformers import SentenceOptions
-from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request
-from headway.engine.option_kinds import is_integer
-from headway.errors import OptionError, PromptError, UnsupportedError
+from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptionsDict, Hypothesis, Request
+from headway.errors import OptionError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.compiled_encoder import CompiledEncoder
 from headway.language_model.classifier import Classifier, Label, Ranked, Text
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
-from headway.language_model.grammar import Grammar, GrammarCache, Vocabulary
+from headway.language_model.grammar import GrammarCache, Vocabulary, constraint_of
 from headway.language_model.options import merge_options, own_options, token_ids_of
+from headway.language_model.prompts import Prompt, Prompts, is_batch, token_ids_of_prompt
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
 from headway.runners import Architecture, CapturedDecoder, CapturedRunner, Model, ReferenceRunner
 from headway.tokenizers import Tokenizer
-
-Prompt: TypeAlias = str | Sequence[int] | numpy.ndarray
-"""A text, or token ids."""
-
-Prompts: TypeAlias = list[str] | list[list[int]] | list[numpy.ndarray]
-"""A batch of prompts."""
 
 
 class LanguageModel:
@@ -234,13 +228,13 @@ class LanguageModel:
 
         Options and errors are those of stream. Each prompt of a list gets the completion that it would get alone.
         """
-        is_batch = _is_batch(prompt)
-        prompts = [self._encode(each) for each in (cast(Prompts, prompt) if is_batch else [prompt])]
+        has_several = is_batch(prompt)
+        prompts = [token_ids_of_prompt(each, self.tokenizer) for each in (cast(Prompts, prompt) if has_several else [prompt])]
         collected: list[list[Chunk]] = [[] for _ in prompts]
         for index, chunk in self._stream(prompts, options, adapter=adapter):
             collected[index].append(chunk)
         completions = [collect(chunks, len(token_ids)) for chunks, token_ids in zip(collected, prompts, strict=True)]
-        return completions if is_batch else completions[0]
+        return completions if has_several else completions[0]
 
     def stream(self, prompt: Prompt, *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
         """Continue or answer a prompt, chunk by chunk. A beam search yields all its chunks at its end.
@@ -253,7 +247,7 @@ class LanguageModel:
 
         Errors   PromptError, TokenIdError or OptionError, before anything is computed.
         """
-        return (chunk for _, chunk in self._stream([self._encode(prompt)], options, adapter=adapter))
+        return (chunk for _, chunk in self._stream([token_ids_of_prompt(prompt, self.tokenizer)], options, adapter=adapter))
 
     def chat(
         self, messages: Sequence[Mapping[str, object]], *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]
@@ -304,7 +298,8 @@ class LanguageModel:
 
         Errors   OptionError for a grammar that is not valid or not supported, and for a model without an end token.
         """
-        grammar = self._grammar(request.options, request.end_token_ids)
+        has_grammar = constraint_of(request.options) is not None
+        grammar = self._grammars.compile(request.options, request.end_token_ids) if has_grammar else None
         length = len(request.token_ids) if self.continues_prompts else 1
         make = tuple if grammar is None else partial(grammar.processors, length, request.end_token_ids)
         return replace(request, make_processors=make)
@@ -360,40 +355,9 @@ class LanguageModel:
         """Return texts by their relevance to a query, the most relevant first; see Classifier.rerank."""
         return self.classifier.rerank(query, texts, top_k=top_k, batch_size=batch_size, on_batch=on_batch, on_cut=on_cut)
 
-    def _encode(self, prompt: object) -> list[int]:
-        """Return the token ids of a prompt.
-
-        Errors   PromptError for anything but a text or a sequence of integers.
-        """
-        if isinstance(prompt, str):
-            return self.tokenizer.encode(prompt)
-        hint = "pass a str, a list of token ids, or a list of prompts"
-        if not _is_sequence(prompt):
-            raise PromptError(f"got a prompt of type {type(prompt).__name__}, expected a text or token ids", hint=hint)
-        token_ids = list(cast(Sequence[object], prompt))
-        for each in token_ids:
-            if not is_integer(each):
-                raise PromptError(f"got a prompt with an element of type {type(each).__name__}, expected integers", hint=hint)
-        return [int(cast(int, token_id)) for token_id in token_ids]
-
     def _check_open(self) -> None:
         if self.is_closed:
             raise OptionError("got a closed model, expected an open one", hint="load the model again")
-
-    def _grammar(self, options: GenerationOptions, end_token_ids: Sequence[int]) -> Grammar | None:
-        """Return the grammar that the options define; None if they define none.
-
-        Errors   OptionError for a grammar that is not valid or not supported, and for a model without an end token.
-        """
-        given = [name for name in options.CONSTRAINTS if getattr(options, name) is not None]
-        if not given:
-            return None
-        if not end_token_ids:
-            raise OptionError(
-                f"got {given[0]} for a model without an end token, expected one with eos_token_id, which ends the text",
-                hint="add eos_token_id to the model's generation_config.json",
-            )
-        return self._grammars.compile(options)
 
     @cached_property
     def _grammars(self) -> GrammarCache:
@@ -429,18 +393,3 @@ def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> 
     if decoder is None:
         return ReferenceRunner(model)
     return CapturedRunner(model, cast(CapturedDecoder, decoder)) if model.array == "torch" else cast(CompiledDecoder, decoder)
-
-
-def _is_sequence(value: object) -> bool:
-    """Return True for a list, a tuple, another sequence, or a NumPy array; False for strings and bytes."""
-    if isinstance(value, numpy.ndarray):
-        return value.ndim > 0
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
-
-
-def _is_batch(prompt: object) -> bool:
-    """Return True for a sequence of prompts, False for one prompt."""
-    if not _is_sequence(prompt):
-        return False
-    first = next(iter(cast(Sequence[object], prompt)), None)
-    return isinstance(first, str) or _is_sequence(first)

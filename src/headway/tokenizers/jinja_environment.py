@@ -2,7 +2,7 @@
 
 Jinja compiles a template to Python code. The environment counts the work of that code in jinja_budget:
 
-- `BudgetedCodeGenerator` adds to each block (a loop's body, a branch, a macro …) a call that spends its number of nodes.
+- jinja_code adds to each block (a loop's body, a branch, a macro …) a call that spends its number of nodes.
 - Operators, calls, filters, tests and output go through methods that spend steps in proportion to the size of their values, before they
   allocate anything.
 - Nothing is evaluated at compile time, where no budget applies.
@@ -13,7 +13,7 @@ Source   transformers 5, utils/chat_template_utils.py (_compile_jinja_template),
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, update_wrapper
 from types import BuiltinMethodType, MethodType
@@ -21,7 +21,6 @@ from typing import Any
 
 import jinja2
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.lexer import Token, TokenStream
@@ -33,6 +32,7 @@ from markupsafe import EscapeFormatter, Markup
 
 from headway.tokenizers import jinja_budget as budget
 from headway.tokenizers.jinja_budget import CONTAINERS, BudgetError, check_int, spend, spend_characters, spend_deep, spend_shallow
+from headway.tokenizers.jinja_code import SPENDING, BudgetedCodeGenerator
 from headway.tokenizers.jinja_filters import bounded_filters, bounded_tests, haystack
 
 MAX_TEMPLATE_CHARACTERS = 100_000
@@ -80,96 +80,6 @@ def compile_template(template: str) -> jinja2.Template:
     if len(template) > MAX_TEMPLATE_CHARACTERS:
         raise BudgetError(f"got a template of {len(template):,} characters, expected at most {MAX_TEMPLATE_CHARACTERS:,}")
     return BudgetedEnvironment().from_string(template)
-
-
-def block_cost(body: Iterable[nodes.Node]) -> int:
-    """Return one more than the number of nodes in a block, without those of nested blocks, and one for each 64 characters of its text."""
-    cost = 1
-    pending = list(body)
-    while pending:
-        node = pending.pop()
-        cost += 1
-        if isinstance(node, nodes.TemplateData):
-            cost += len(node.data) // budget.CHARACTERS_PER_STEP
-        pending += node.iter_child_nodes(exclude=("body", "else_"))
-    return cost
-
-
-class BudgetedCodeGenerator(CodeGenerator):
-    """Generate code that spends steps for each block, and for what the sandbox does not intercept: comparisons, `~`, slices."""
-
-    default_cost = 0
-
-    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:  # noqa: N802
-        """Add the cost to the conditions of loops, then generate the template."""
-        for loop in node.find_all(nodes.For):
-            if loop.test is not None:
-                cost = nodes.Const(block_cost([loop.test]), lineno=loop.lineno)
-                loop.test = nodes.Filter(loop.test, SPENDING, [cost], [], None, None, lineno=loop.lineno)
-        super().visit_Template(node, frame)
-
-    def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
-        """Generate a block. `nodes` is Jinja's name of the parameter."""
-        body = list(nodes)
-        self.writeline(f"environment.spend({block_cost(body) + self.default_cost})")
-        self.default_cost = 0
-        super().blockvisit(body, frame)
-
-    def macro_body(self, node: nodes.Macro | nodes.CallBlock, frame: Frame) -> Any:
-        """Generate a macro. Its default arguments are evaluated in each call and count as part of its body."""
-        self.default_cost = block_cost(node.defaults)
-        return super().macro_body(node, frame)
-
-    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
-        """Generate a comparison whose operands spend steps."""
-        self.write("(")
-        self._call("operand", node.expr, frame)
-        for operand in node.ops:
-            self.visit(operand, frame)
-        self.write(")")
-
-    def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:  # noqa: N802
-        """Generate the right side of a comparison."""
-        operators = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<=", "in": "in", "notin": "not in"}
-        self.write(f" {operators[node.op]} ")
-        self._call("haystack" if node.op in ("in", "notin") else "operand", node.expr, frame)
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
-        """Generate `a ~ b`."""
-        self.write("environment.concat((")
-        for operand in node.nodes:
-            self.visit(operand, frame)
-            self.write(", ")
-        self.write("))")
-
-    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
-        """Generate `a[b]`, and `a[b:c]`, which bypasses the sandbox's getitem."""
-        if not isinstance(node.arg, nodes.Slice):
-            super().visit_Getitem(node, frame)
-            return
-        self._call("sliced", node.node, frame)
-        self.write("[")
-        self.visit(node.arg, frame)
-        self.write("]")
-
-    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
-        """Generate a dict whose keys spend steps."""
-        self.write("{")
-        for item in node.items:
-            self._call("key", item.key, frame)
-            self.write(": ")
-            self.visit(item.value, frame)
-            self.write(", ")
-        self.write("}")
-
-    def visit_ScopedEvalContextModifier(self, node: nodes.ScopedEvalContextModifier, frame: Frame) -> None:  # noqa: N802
-        """Refuse the tag autoescape: Jinja evaluates its argument at compile time, and chat templates write plain text."""
-        self.fail("the tag autoescape is not supported in chat templates", node.lineno)
-
-    def _call(self, method: str, argument: nodes.Expr, frame: Frame) -> None:
-        self.write(f"environment.{method}(")
-        self.visit(argument, frame)
-        self.write(")")
 
 
 class BoundedFormatter(SandboxedFormatter):
@@ -358,10 +268,6 @@ class PublicNamespace(Namespace):
     def __repr__(self) -> str:
         # Namespaces may refer to each other, so a complete text could be exponentially long.
         return "<Namespace>"
-
-
-SPENDING = "spend steps"
-"""Name of a filter that templates cannot write."""
 
 
 @pass_context
