@@ -30,8 +30,8 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 class Guard:
     """Allocates arrays that end at a page without permissions, or with `is_before` start after one."""
 
-    def __init__(self, *, is_before: bool) -> None:
-        self._is_before = is_before
+    def __init__(self) -> None:
+        self.is_before = False
 
     def zeros(self, size: int, unit: int = CACHE_LINE) -> numpy.ndarray:
         """Return zero bytes. Their end is rounded up to a unit: by default as in packing.aligned_zeros."""
@@ -39,7 +39,7 @@ class Guard:
         array = numpy.frombuffer(mmap.mmap(-1, num_pages * PAGE), numpy.uint8)
         for page in (0, num_pages - 1):
             assert _libc.mprotect(array.ctypes.data + page * PAGE, PAGE, 0) == 0
-        start = PAGE if self._is_before else (num_pages - 1) * PAGE - round_up(size, unit)
+        start = PAGE if self.is_before else (num_pages - 1) * PAGE - round_up(size, unit)
         return array[start : start + size]
 
     def empty(self, shape: Any, dtype: Any = float) -> numpy.ndarray:
