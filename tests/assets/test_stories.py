@@ -71,6 +71,7 @@ def test_transformers_opens_it_unchanged_and_says_the_same(model):
     assert model.generate(PROMPT, temperature=0, max_new_tokens=60).token_ids == written[0, len(token_ids) :].tolist()
 
 
+@pytest.mark.slow
 def test_a_story_ends_by_itself_within_the_context(model):
     completions = model.generate(["Once upon a time", "The little fox", "One rainy day"], seed=1)
     assert [completion.finish_reason for completion in completions] == ["stop"] * 3

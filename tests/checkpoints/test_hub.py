@@ -127,6 +127,7 @@ def test_the_error_without_a_network_names_the_cache_and_the_address(tmp_path):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_a_name_the_hub_does_not_know(hub, tmp_path):
     result = headway("generate", "--model", "someone/else", "ab", endpoint=hub.url, cache=tmp_path / "cache")
     assert result.returncode == 2

@@ -108,6 +108,7 @@ def test_any_function_of_a_file_is_shown_with_given_inputs(tmp_path):
     assert "8.25" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_part_of_the_workbook_is_shown(tmp_path):
     folder = tmp_path / "practice"
     CliRunner().invoke(app, ["practice", "start", str(folder), "--no-watch", "--lang", "en"])

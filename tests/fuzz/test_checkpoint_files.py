@@ -55,6 +55,7 @@ def test_safetensors(tmp_path):
     check(attempt, byte_mutants([path.read_bytes()], num_mutants(500)))
 
 
+@pytest.mark.slow
 def test_headers_of_safetensors(tmp_path):
     path = write_model(tmp_path, "gpt2") / "model.safetensors"
     content = path.read_bytes()
@@ -67,6 +68,7 @@ def test_headers_of_safetensors(tmp_path):
     check(attempt, json_mutants([json.loads(content[8 : 8 + size])], num_mutants(500)))
 
 
+@pytest.mark.slow
 def test_shard_indexes(tmp_path):
     write_model(tmp_path, "gpt2")
     (tmp_path / "model.safetensors").rename(tmp_path / "model-00001-of-00001.safetensors")
@@ -117,6 +119,7 @@ def test_configs(tmp_path, name):
     check(attempt, json_mutants([config], num_mutants(300)))
 
 
+@pytest.mark.slow
 def test_generation_configs(tmp_path):
     from headway.language_model.options import own_options
 
@@ -157,6 +160,7 @@ SENTENCE_FILES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_sentence_transformers_files(tmp_path):
     for name, content in SENTENCE_FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

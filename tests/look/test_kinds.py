@@ -30,7 +30,7 @@ CARDS = {
 }
 
 
-@pytest.fixture(scope="module", params=CARDS)
+@pytest.fixture(scope="module", params=["bert", *(pytest.param(name, marks=pytest.mark.slow) for name in CARDS if name != "bert")])
 def model(request, tmp_path_factory):
     config, kind = MODELS[request.param]
     torch.manual_seed(0)

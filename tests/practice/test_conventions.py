@@ -400,6 +400,7 @@ def test_a_decoder_of_tokens_that_are_no_bytes_is_no_part(tmp_path):
     assert [recognised(each) for each in subjects_of(module, TOKENS_AS_TEXT)] == [None]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
     assert not verdict_on(tmp_path, *WRONG[case]).is_correct

@@ -9,10 +9,7 @@ import pytest
 
 from tests.kernels.cpu.packed_encoders import KINDS
 
-pytestmark = [
-    pytest.mark.sampled(5),
-    pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect")
 
 GUARDED = """
 import sys
@@ -64,18 +61,21 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8", "int4"])
 def test_a_decoder_has_no_access_out_of_bounds(kind):
     ended = run(DECODERS, kind)
     assert ended.stdout == "whole\n", ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_encoder_has_no_access_out_of_bounds(kind):
     ended = run(ENCODERS, kind)
     assert ended.stdout == "whole\n", ended.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("is_before", "index"), [(False, 128), (True, -1)])
 def test_the_guard_catches_an_access(is_before, index):
     access = f"guard.is_before = {is_before}\nctypes.memset(guard.zeros(100).ctypes.data + {index}, 0, 1)"

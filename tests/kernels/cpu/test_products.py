@@ -97,6 +97,7 @@ def place(argument):
     return argument if isinstance(argument, int) else argument.ctypes.data
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("each", [each for each in ALL if each.row_tile_tokens], ids=lambda each: each.name)
 def test_sums_of_whole_rows_are_exact_and_scaled_once(each, monkeypatch):
     monkeypatch.setattr(instructions, "call", emulating_call)
@@ -145,16 +146,18 @@ def test_rows_are_rounded_to_256_codes_from_their_least_to_their_greatest_number
             assert numpy.isnan(scale[0])
 
 
+@njit
+def store(x, row, numbers, num_columns):
+    store_activations(x, row, numbers, 0, num_columns)
+
+
+@njit
+def multiply_by(matrix, x, first, last, scratch, out):
+    multiply(matrix, 0, x, first, last, scratch, out)
+
+
 @pytest.mark.parametrize("num_columns", [32, 96, 1088])
 def test_many_tokens_have_the_bits_of_each_alone(num_columns):
-    @njit
-    def store(x, row, numbers):
-        store_activations(x, row, numbers, 0, num_columns)
-
-    @njit
-    def multiply_by(matrix, x, first, last, scratch, out):
-        multiply(matrix, 0, x, first, last, scratch, out)
-
     random, num_tokens, num_groups = numpy.random.default_rng(3), 36, num_columns // 32
     codes = at_a_cache_line(random.integers(-127, 128, 16 * num_columns).astype(numpy.int8))
     scales = random.standard_normal((num_groups, 16)).astype(numpy.float16)
@@ -162,7 +165,7 @@ def test_many_tokens_have_the_bits_of_each_alone(num_columns):
     buffers = Buffers(num_tokens, "int8")
     record = int64_array(buffers.activations(num_tokens, num_columns), layout.ACTIVATIONS_SIZE)
     for row, numbers in enumerate(random.standard_normal((num_tokens, num_columns)).astype(numpy.float32)):
-        store(record, row, numbers.ctypes.data)
+        store(record, row, numbers.ctypes.data, num_columns)
     scratch = buffers.allocate(layout.WIDE_BYTES)
 
     def products(first, last):
