@@ -4,6 +4,39 @@ from __future__ import annotations
 
 from tests.practice.public_parts import Program
 
+NAMED_TREES = """
+from typing import NamedTuple
+import numpy as np
+
+class MlpParams(NamedTuple):
+    w_in: np.ndarray
+    b_in: np.ndarray
+    w_out: np.ndarray
+    b_out: np.ndarray
+
+def init_model(cfg, rng):
+    size, inner = cfg.model_dim, cfg.ff_dim
+    layers = []
+    for _ in range(cfg.n_layers):
+        attention = {name: rng.normal(size=(size, size)) for name in ("W_q", "W_k", "W_v", "W_o")}
+        first, second = rng.normal(size=(size, inner)), rng.normal(size=(inner, size))
+        layers.append({**attention, "mlp": MlpParams(first, np.zeros(inner), second, np.zeros(size))})
+    return {"wte": rng.normal(size=(cfg.vocab_size, size)), "layers": layers}
+
+def multi_head_attention(cfg, block_params, x, mask):
+    num_rows, size = x.shape
+    def heads(weight):
+        return (x @ weight).reshape(num_rows, cfg.n_heads, cfg.head_dim).transpose(1, 0, 2)
+    q, k, v = heads(block_params["W_q"]), heads(block_params["W_k"]), heads(block_params["W_v"])
+    scores = np.where(mask, q @ k.transpose(0, 2, 1) / np.sqrt(cfg.head_dim), -1e9)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return (weights @ v).transpose(1, 0, 2).reshape(num_rows, size) @ block_params["W_o"]
+
+def mlp(mlp_params, x):
+    return np.maximum(x @ mlp_params.w_in + mlp_params.b_in, 0) @ mlp_params.w_out + mlp_params.b_out
+"""
+
 TREES = """
 import numpy as np
 
@@ -39,6 +72,18 @@ def transformer_block(params, x, n_heads):
 """
 
 PROGRAMS = (
+    Program(
+        "multi_head_attention",
+        "multi_head_attention",
+        NAMED_TREES,
+        (("np.sqrt(cfg.head_dim)", "np.sqrt(cfg.model_dim)"), (".transpose(1, 0, 2).reshape(num_rows, size)", ".reshape(num_rows, size)")),
+    ),
+    Program(
+        "mlp",
+        "feed_forward",
+        NAMED_TREES,
+        (("@ mlp_params.w_out +", "@ mlp_params.w_out * 2 +"), ("x @ mlp_params.w_in +", "x @ mlp_params.w_in -")),
+    ),
     Program(
         "multi_head_attention",
         "multi_head_attention",

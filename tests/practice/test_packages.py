@@ -317,3 +317,42 @@ class TokenAndPositionEmbedding(nn.Module):
         "block_size, n_embd)", "block_size + 1, n_embd)"
     )
     assert not statuses(tmp_path, wrong)["TokenAndPositionEmbedding"].is_correct
+
+
+def test_a_package_with_the_name_of_the_file_is_imported_from_the_folder_above(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "sums.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
+    text = "from model.sums import total\n\ndef share(x):\n    return x / total(x)\n"
+    (folder / "model.py").write_text(text)
+    module = load_module(folder / "model.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+
+
+def test_pools_of_processes_call_functions_in_the_checked_process(tmp_path):
+    text = """
+import multiprocessing as mp
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import Pool
+
+def _counted(ids):
+    return Counter(zip(ids, ids[1:]))
+
+def get_stats(ids):
+    with Pool(4) as pool:
+        return dict(pool.map(_counted, [list(ids)])[0])
+
+def get_pair_counts(ids):
+    with ProcessPoolExecutor(2) as pool:
+        return dict(sum(pool.map(_counted, [list(ids)]), Counter()))
+
+def count_pairs(ids):
+    queue = mp.Queue()
+    process = mp.get_context("spawn").Process(target=lambda: queue.put(_counted(ids)))
+    process.start()
+    process.join()
+    return dict(queue.get())
+"""
+    assert all(verdict.is_correct for verdict in statuses(tmp_path, text).values())

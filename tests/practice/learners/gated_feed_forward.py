@@ -139,3 +139,24 @@ def wrong_scale(x, w_gate, w_up, w_down):
 def right_numbered_weights(x, weight_1, weight_2, weight_3):
     gate = x @ weight_1.T
     return (gate / (1 + np.exp(-gate)) * (x @ weight_3.T)) @ weight_2.T
+
+
+def right_product_of_halves(x):
+    up, gate = np.split(x, 2, axis=-1)
+    return up * gate / (1 + np.exp(-gate))
+
+
+def right_product_of_halves_gate_first(x):
+    half = x.shape[-1] // 2
+    gate, up = x[..., :half], x[..., half:]
+    return silu(gate) * up
+
+
+def wrong_exponent_sign__halves(x):
+    gate, up = np.split(x, 2, axis=-1)
+    return up * gate / (1 + np.exp(gate))
+
+
+def wrong_branches_added__halves(x):
+    gate, up = np.split(x, 2, axis=-1)
+    return silu(gate) + up

@@ -117,3 +117,19 @@ def wrong_fill_too_small(tokens, pad_id):
 
 def right_for_a_number_of_queries(x, target_len):
     return np.broadcast_to((x == 0)[:, None, :], (len(x), target_len, x.shape[1]))
+
+
+def right_axes_of_a_mask(mask):
+    return mask[:, np.newaxis, :]
+
+
+def right_additive_from_a_mask(attention_mask):
+    return (1.0 - attention_mask[:, None, None, :]) * -1e9
+
+
+def wrong_on_rows__of_a_mask(attention_mask):
+    return (1.0 - attention_mask[:, None, :, None]) * -1e9
+
+
+def wrong_fill_too_small__of_a_mask(attention_mask):
+    return (1.0 - attention_mask[:, None, None, :]) * -10.0

@@ -158,3 +158,20 @@ def right_for_rows_and_tables(values):
         return (powers / powers.sum(axis=0)).T
     powers = np.exp(values - values.max())
     return powers / powers.sum()
+
+
+def right_rows_one_by_one(x):
+    n, m = x.shape
+    out = np.empty((n, m))
+    for i in range(n):
+        powers = np.exp(x[i] - np.max(x[i]))
+        out[i] = powers / np.sum(powers)
+    return out
+
+
+def wrong_no_shift__rows_one_by_one(x):
+    n, m = x.shape
+    out = np.empty((n, m))
+    for i in range(n):
+        out[i] = np.exp(x[i]) / np.sum(np.exp(x[i]))
+    return out

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import functools
 import inspect
 import re
 import sys
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +17,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.subject import Subject
+from headway.errors import ShapeError
+from headway.practice.diagnosis.subject import Subject, source_in
 from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Inputs, Probe
 from headway.practice.message import EMPTY, BilingualError, Message, describe_error
@@ -61,11 +65,53 @@ REFUSALS = (NotImplementedError, ImportError, AssertionError)
 
 def refuses(error: BaseException, subject: Subject) -> bool:
     """Return True for an exception that is no mistake: one that the learner's own code raises, or of something that is missing."""
-    if isinstance(error, REFUSALS):
+    if isinstance(error, REFUSALS) or _is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
         return True
     frame = _own_frame(error, subject)
     written = _line(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
     return written.startswith(("raise ", "raise(", "assert ", "assert("))
+
+
+def _is_of_stand_in(error: BaseException) -> bool:
+    """Return True for an error of what is passed in place of the learner's own: an attribute that a model lacks, other operands of a correct part."""
+    is_lacking = isinstance(error, AttributeError) and type(error.obj).__module__.partition(".")[0] == "headway"
+    return is_lacking or isinstance(error, ShapeError)
+
+
+KEYWORD = r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'.*"
+"""Pattern of the message of a call with a keyword that a function does not take."""
+
+
+def unknown_keyword(error: BaseException, subject: Subject) -> str | None:
+    """Return the keyword that a library's function in this version does not take, and that resembles none of its own; None for other errors."""
+    frame = _own_frame(error, subject)
+    found = re.fullmatch(KEYWORD, str(error), re.DOTALL) if isinstance(error, TypeError) and frame is not None else None
+    if found is None or frame is None or source_in(subject.text, found[1]) is not None:
+        return None
+    names = frame.tb_frame.f_globals | frame.tb_frame.f_locals
+    called = next(filter(None, (_called(node, found[2], names) for node in ast.walk(_parsed(subject.text)))), None)
+    try:
+        known = list(inspect.signature(called).parameters) if callable(called) else []
+    except (TypeError, ValueError):
+        return None
+    return found[2] if known and not difflib.get_close_matches(found[2], known) else None
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _called(node: ast.AST, keyword: str, names: Mapping[str, Any]) -> Any:
+    """Return the function that a call with a keyword names, or None."""
+    if not isinstance(node, ast.Call) or not any(each.arg == keyword for each in node.keywords):
+        return None
+    path = ast.unparse(node.func).split(".")
+    if not all(each.isidentifier() for each in path):
+        return None
+    return functools.reduce(lambda value, name: getattr(value, name, None), path[1:], names.get(path[0]))
 
 
 def lacks_base_constructor(error: BaseException) -> bool:

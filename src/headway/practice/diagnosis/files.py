@@ -63,6 +63,11 @@ class _Processor(ast.NodeTransformer):
         is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value)
         return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        first = node.values[0] if node.values else None
+        is_device = isinstance(first, ast.Constant) and first.value == "cuda:"
+        return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)

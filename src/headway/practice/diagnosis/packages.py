@@ -28,7 +28,13 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
         module.__package__ = _package(folders[::-1])
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
-    sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in _names(imports))]
+    names = _names(imports)
+    sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
+    hidden = {name for name in names if _is_hidden(name, folders[0])}
+    above = [folder for folder in folders[1:] if any(_holds(folder, name) for name in hidden)]
+    sys.path[:0] = map(str, above)
+    if any(name.partition(".")[0] == path.stem for name in hidden):
+        module.__path__ = [str(folder / path.stem) for folder in above]
 
 
 def _package(folders: list[Path]) -> str:
@@ -70,6 +76,12 @@ def _names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
     """Return the modules that absolute imports name, in dotted form."""
     found = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     return found | {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+
+
+def _is_hidden(name: str, folder: Path) -> bool:
+    """Return True for a module of a package above a folder, if a file of the folder has the package's name."""
+    root, dot, _ = name.partition(".")
+    return bool(dot) and folder.joinpath(f"{root}.py").is_file() and not _holds(folder, name)
 
 
 def _holds(folder: Path, name: str) -> bool:

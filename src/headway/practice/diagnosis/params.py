@@ -5,21 +5,38 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy
+
+from headway.arrays import from_numpy
+from headway.practice.diagnosis.configs import Config
 from headway.practice.diagnosis.subject import Subject, parameters_of, source_in
 
-PARAMS = ("params", "parameters", "weights", "p", "layer_params", "theta")
+PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
+"""Pattern of the name of a tree of weights."""
+
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
 INITIALIZERS = r"init|make|create|new"
+OTHER_SIZE = 2
+"""Size of what a tree holds besides the weights of the part, such as the number of layers."""
+
+MANY = 64
+POSITIONS = r"max|len|ctx|context|block|position"
+"""Pattern of the names of sizes that limit the number of positions, which are then MANY."""
 
 
 def as_class(subject: Subject, library: str) -> Subject | None:
-    """Return the function as a class that holds its tree; None for a class, and if it takes no tree or the file has no initializer."""
+    """Return the function as a class that holds its tree; None for a class, and if it takes no tree or the file has no initializer.
+
+    What both the function and the initializer take, such as a config, is passed to both.
+    """
     if inspect.isclass(subject.value):
         return None
-    tree_parameters = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
+    tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
     initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
     if not initializers:
         return None
@@ -27,16 +44,23 @@ def as_class(subject: Subject, library: str) -> Subject | None:
     params, initializer = tree_parameters[0], initializers[0]
     sizes_taken, function = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS], subject.value
     keys = [each.name for each in parameters_of(initializer) if each.name.lower() in KEYS]
+    is_read_here = bool(read) and not re.search(rf"\b{params}\b(?! *[:=]|\[['\"]|\.)", "\n".join(subject.source).partition(":\n")[2])
+    shared = {each.name for each in sizes_taken} & {each.name for each in subject.parameters}
 
     class Holder:
         def __init__(self, **sizes: Any) -> None:
-            made = initializer(**sizes, **{name: _key(name, library) for name in keys})
-            self.params = next((each for each in _trees(made) if read <= each.keys()), made)
+            given = {name: _Filled(value) if isinstance(value, Config) else value for name, value in sizes.items()}
+            with _quick_draws(library):
+                made = initializer(**given, **{name: _key(name, library) for name in keys})
+            tree = next((each for each in _trees(made) if read <= _fields(each).keys()), made)
+            self._closed = partial(_closed, tree, library=library)  # the tree itself is no attribute, in which arrays would be found twice
+            self._shared = {name: given[name] for name in shared if name in given}
+            self.params = _opened({name: each for name, each in _fields(tree).items() if name in read} if is_read_here else tree)
 
         def __call__(self, **given: Any) -> Any:
-            return function(**{params: self.params}, **given)
+            return function(**{params: self._closed(self.params)}, **self._shared, **given)
 
-    own = [each for each in subject.parameters if each.name != params]
+    own = [each for each in subject.parameters if each.name != params and each.name not in shared]
     bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(own)]
     Holder.__signature__ = inspect.Signature(_named(sizes_taken))  # type: ignore[attr-defined]
     Holder.__call__.__signature__ = inspect.Signature(bound)  # type: ignore[attr-defined]
@@ -44,20 +68,86 @@ def as_class(subject: Subject, library: str) -> Subject | None:
     return replace(subject, value=Holder)
 
 
+class _Filled:
+    """A config in which every size has a value: the tree of a whole model has more of them than the part that is judged."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._config.get(name)
+        return value if value is not None else MANY if re.search(POSITIONS, name) else OTHER_SIZE
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+
+def _fields(tree: Any) -> dict[str, Any]:
+    """Return what a tree holds by name: the items of a dict, the fields of a named tuple or of a dataclass; nothing for other values."""
+    if isinstance(tree, dict):
+        return tree
+    if isinstance(tree, tuple) and hasattr(tree, "_asdict"):
+        return dict(tree._asdict())
+    if is_dataclass(tree) and not inspect.isclass(tree):
+        return {each.name: getattr(tree, each.name) for each in fields(tree)}
+    return {}
+
+
+def _opened(tree: Any) -> Any:
+    """Return a tree as dicts and lists, in which arrays can be replaced."""
+    if named := _fields(tree):
+        return {name: _opened(each) for name, each in named.items()}
+    return [_opened(each) for each in tree] if isinstance(tree, list | tuple) else tree
+
+
+def _closed(tree: Any, opened: Any, library: str) -> Any:
+    """Return dicts and lists in the form of the tree that they were made from, with the arrays of a library."""
+    if named := _fields(tree):
+        closed = {name: _closed(each, opened.get(name, each), library) for name, each in named.items()}
+        return closed if isinstance(tree, dict) else type(tree)(**closed)
+    if isinstance(tree, list | tuple):
+        return type(tree)(_closed(each, other, library) for each, other in zip(tree, opened, strict=True))
+    return from_numpy(opened, library) if isinstance(opened, numpy.ndarray) else opened
+
+
+@contextmanager
+def _quick_draws(library: str) -> Iterator[None]:
+    """Let jax.random draw with NumPy, which compiles nothing: the initial weights are replaced anyway."""
+    if library != "jax":
+        yield
+        return
+    from jax import random
+
+    draw = numpy.random.default_rng(0)
+    quick = {
+        "normal": lambda key, shape=(), dtype=None: numpy.float32(draw.standard_normal(shape)),
+        "uniform": lambda key, shape=(), dtype=None, minval=0.0, maxval=1.0: numpy.float32(draw.uniform(minval, maxval, shape)),
+        "truncated_normal": lambda key, lower, upper, shape=(), dtype=None: numpy.float32(draw.uniform(-1, 1, shape)),
+    }
+    own = {name: getattr(random, name) for name in quick}
+    vars(random).update(quick)
+    try:
+        yield
+    finally:
+        vars(random).update(own)
+
+
 def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
 
 def _keys_read(subject: Subject, params: str) -> set[str]:
-    """Return the keys that a function reads from its tree."""
-    return set(re.findall(rf"\b{re.escape(params)}\[['\"](\w+)['\"]\]", "\n".join(subject.source)))
+    """Return the keys and fields that a function reads from its tree."""
+    found = re.findall(rf"\b{re.escape(params)}(?:\[['\"](\w+)['\"]\]|\.([A-Za-z]\w*)\b(?!\())", "\n".join(subject.source))
+    return {key or field for key, field in found}
 
 
-def _trees(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield the dictionaries of a tree, outer ones first."""
-    if isinstance(tree, dict):
+def _trees(tree: Any) -> Iterator[Any]:
+    """Yield the trees with names in a tree, outer ones first."""
+    named = _fields(tree)
+    if named:
         yield tree
-    for each in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list | tuple) else ():
+    for each in named.values() or (tree if isinstance(tree, list | tuple) else ()):
         yield from _trees(each)
 
 
@@ -88,6 +178,4 @@ def _key(name: str, library: str) -> Any:
         import jax
 
         return jax.random.PRNGKey(0)
-    import numpy
-
     return numpy.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -183,6 +184,28 @@ def _second_and_third(inputs: Inputs) -> Inputs:
     return inputs | {"up_weight": inputs["down_weight"], "down_weight": inputs["up_weight"]}
 
 
+def _halves(*, is_gate_first: bool) -> Callable[[Inputs], Inputs]:
+    """Return an encoding of x as both projections of it, next to each other."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        gate = add(inputs["x"] @ inputs["gate_weight"].T, inputs.get("gate_bias"))
+        up = add(inputs["x"] @ inputs["up_weight"].T, inputs.get("up_bias"))
+        return {"x": numpy.concatenate([gate, up] if is_gate_first else [up, gate], -1)}
+
+    return encode
+
+
+def _projected(answer: Any, inputs: Inputs) -> Any:
+    """Return the last projection of the product of the halves."""
+    return add(answer @ inputs["down_weight"].T, inputs.get("down_bias"))
+
+
+HALVES = tuple(
+    Convention(TEXTS[name], _halves(is_gate_first=is_first), _projected, without="gate_weight", source=r"chunk|split|// ?2|\[\.\.\.")
+    for name, is_first in (("halves_gate_first", True), ("halves_gate_second", False))
+)
+"""Conventions of a function that only applies the activation: the projections are outside of it."""
+
 SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 """Names that leave the activation open: SwiGLU implies SiLU, and so does our own function name."""
 
@@ -217,6 +240,7 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (Convention(), Convention(TEXTS["weights_in_out"], transposed("gate_weight", "up_weight", "down_weight"), role="gate_weight")),
+        (Convention(), *HALVES),
         (Convention(), Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
         wrapped(feed_forward_example("gate", "up")),
         THREE_AXES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -113,6 +114,11 @@ def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
     return lambda inputs: inputs if "pad_id" in inputs else inputs | {"x": numpy.where(inputs["x"] == 0, pad_id, inputs["x"])}
 
 
+def _as_mask(inputs: Inputs) -> Inputs | None:
+    """Return an encoding as 1 for real tokens and 0 for padding; None with a padding id."""
+    return None if "pad_id" in inputs else inputs | {"x": (inputs["x"] != 0).astype(numpy.int64)}
+
+
 def _examples() -> list[Inputs]:
     """Return one example with padding at the end, as token ids and as lengths."""
     x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
@@ -120,11 +126,17 @@ def _examples() -> list[Inputs]:
     return [rest | {"x": x, "queries": x[:1].repeat(3, 0)}]
 
 
+def _masks() -> list[Inputs]:
+    """Return the same example as a mask."""
+    return [{"x": (each["x"] != 0).astype(numpy.int64)} for each in _examples()]
+
+
 TAKES = (
     Convention(),
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),
     Convention(encode=_two_sequences, role="queries"),
+    Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
 PAD_IDS = (
     Convention(),
@@ -163,7 +175,14 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(_examples, (0, ..., 0), _decoded), TAKES, PAD_IDS),
+    conventions=(
+        (
+            *(replace(each, role="x", named="mask") for each in forms(_masks, (0, ..., 0), _decoded)),
+            *forms(_examples, (0, ..., 0), _decoded),
+        ),
+        TAKES,
+        PAD_IDS,
+    ),
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     calls="mask",
 )

@@ -41,8 +41,11 @@ KEPT_VARIABLES = (
 )  # fmt: skip
 KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "JAX_", "XLA_", "MLX_", "COVERAGE_")
 
-EAGER = {"TORCHDYNAMO_DISABLE": "1"}
-"""Variables that run functions for which torch.compile was called as they are: compiling takes longer than a check."""
+EAGER = {"TORCHDYNAMO_DISABLE": "1", "NUMBA_DISABLE_JIT": "1"}
+"""Variables that run functions compiled by torch.compile or Numba as they are: compiling takes longer than a check."""
+
+QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
+"""Variables that make JAX compile faster, unless the caller has set them: each function runs a few times only."""
 
 Ending = Literal["time", "memory", "end"]
 
@@ -62,7 +65,16 @@ def child_environment() -> dict[str, str]:
         caches["TORCH_HOME"] = os.environ.get("TORCH_HOME", str(home / ".cache" / "torch"))
     if sys.platform != "linux":
         caches.pop("PYTHONUSERBASE", None)
-    return {**kept, **caches, **one_thread, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", **EAGER}
+    return {
+        **QUICK,
+        **kept,
+        **caches,
+        **one_thread,
+        "MPLBACKEND": "Agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONIOENCODING": "utf-8",
+        **EAGER,
+    }
 
 
 class Confined:

@@ -94,8 +94,16 @@ FEWER_AXES = (
         r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)",
         file_names=OF_SCORES,
     ),
+    Convention(
+        TEXTS["matrices"],
+        _matrix,
+        _first_row,
+        role="x",
+        without="axis",
+        source=r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$",
+    ),
 )
-"""A function that is written for a vector or a list, and names no axis, or of matrices alone, whose axis is the second."""
+"""A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
 
 THREE_AXES = (
     Convention(),

@@ -99,6 +99,11 @@ class ToyModel:
         """Reset all caches."""
         self.caches.forget()
 
+    def set_up_cache(self, *sizes: Any, **named: Any) -> None:
+        """Reset all caches, whatever their sizes are."""
+        self.forget()
+
+    setup_cache = setup_caches = setup_kv_cache = set_up_cache
     reset_kv_cache = reset_cache = clear_cache = clear_kv_cache = reset_caches = forget
 
     def make_cache(self) -> ToyCache:
