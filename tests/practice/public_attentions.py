@@ -4,6 +4,31 @@ from __future__ import annotations
 
 from tests.practice.public_parts import Program
 
+VARIABLES = """
+merges = {(116, 104): 256, (256, 101): 257}
+vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the"}
+
+def merge(ids, pair, new_id):
+    out, place = [], 0
+    while place < len(ids):
+        is_pair = tuple(ids[place : place + 2]) == pair
+        out.append(new_id if is_pair else ids[place])
+        place += 2 if is_pair else 1
+    return out
+
+def encode(text):
+    ids = list(text.encode("utf-8"))
+    while len(ids) > 1:
+        pair = min(zip(ids, ids[1:]), key=lambda each: merges.get(each, float("inf")))
+        if pair not in merges:
+            break
+        ids = merge(ids, pair, merges[pair])
+    return ids
+
+def decode(ids):
+    return b"".join(vocab[each] for each in ids).decode("utf-8", errors="replace")
+"""
+
 NAMED_TREES = """
 from typing import NamedTuple
 import numpy as np
@@ -72,6 +97,8 @@ def transformer_block(params, x, n_heads):
 """
 
 PROGRAMS = (
+    Program("encode", "bpe_encode", VARIABLES, (("pair = min(", "pair = max("), ('list(text.encode("utf-8"))', "list(map(ord, text))"))),
+    Program("decode", "bpe_decode", VARIABLES, (('errors="replace"', 'errors="ignore"'), ("for each in ids)", "for each in ids[1:])"))),
     Program(
         "multi_head_attention",
         "multi_head_attention",

@@ -356,3 +356,43 @@ def count_pairs(ids):
     return dict(queue.get())
 """
     assert all(verdict.is_correct for verdict in statuses(tmp_path, text).values())
+
+
+def test_the_version_of_a_package_that_is_not_installed_is_no_error(tmp_path):
+    text = """
+from importlib.metadata import version
+import numpy as np
+
+__version__ = version("package_of_a_course")
+
+def relu(x):
+    return np.maximum(x, 0)
+"""
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_a_device_that_is_named_with_its_number_is_the_processor(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import torch
+
+device = torch.device(f"cuda:{torch.cuda.current_device()}")
+
+def relu(x):
+    return x.clamp(min=0).to(device)
+"""
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_decode_with_a_model_generates(tmp_path):
+    text = """
+import numpy as np
+
+def decode(model, prompt, max_new_tokens):
+    for _ in range(max_new_tokens):
+        prompt = np.append(prompt, model(prompt[-model.context_size :])[-1].argmax())
+    return prompt
+"""
+    verdict = statuses(tmp_path, text)["decode"]
+    assert verdict.is_correct, verdict
+    assert verdict.exercise == "generate"

@@ -216,7 +216,7 @@ PARTS_OF_CLASSES = {
 """Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
 
 
-PARTS_OF_FUNCTIONS = {"cross_entropy": ("next_token_loss",)}
+PARTS_OF_FUNCTIONS = {"cross_entropy": ("next_token_loss",), "bpe_decode": ("generate",)}
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from headway.practice.diagnosis.calling import Call, function_calls
+from headway.practice.diagnosis.global_operands import globals_calls
 from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.settings import with_options
 from headway.practice.diagnosis.subject import Subject
@@ -46,6 +47,8 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     holder = as_class(subject, library) if any(role.is_weight for role in exercise.roles) else None
     if holder is not None:
         return adapter(None)(holder, exercise, library)
+    if exercise.drawing is None and (found := globals_calls(subject, exercise, library)):
+        return found
     return function_calls(with_options(subject, exercise.roles), exercise, library, class_of_calls(exercise.drawing))
 
 

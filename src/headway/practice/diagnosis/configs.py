@@ -308,8 +308,8 @@ def globals_read(subject: Subject) -> list[str]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        for code in _codes(value):
-            for name in _loaded(code):
+        for code in codes_of(value):
+            for name in loaded(code):
                 if name not in names:
                     continue
                 if isinstance(names[name], int | float) or holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
@@ -325,7 +325,8 @@ def _is_used_as_config(value: Any, module: ModuleType) -> bool:
     return is_config_class(value, module) and _needs_no_instance(value) and bool(_class_fields(value))
 
 
-def _codes(value: Any) -> Iterator[CodeType]:
+def codes_of(value: Any) -> Iterator[CodeType]:
+    """Yield the code of a function, or of the methods of a class."""
     functions = [value] if inspect.isfunction(value) else list(vars(value).values()) if inspect.isclass(value) else []
     for each in functions:
         function = getattr(each, "__func__", getattr(each, "fget", each))
@@ -334,13 +335,14 @@ def _codes(value: Any) -> Iterator[CodeType]:
             yield code
 
 
-def _loaded(code: CodeType) -> Iterator[str]:
+def loaded(code: CodeType) -> Iterator[str]:
+    """Yield the global names that code reads, functions in it included."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _loaded(constant)
+            yield from loaded(constant)
 
 
 @contextmanager
@@ -349,11 +351,13 @@ def globals_set(module: ModuleType | None, values: Mapping[str, Any]) -> Iterato
     if module is None or not values:
         yield
         return
-    before = {name: getattr(module, name) for name in values}
+    before = {name: value for name, value in vars(module).items() if name in values}
     vars(module).update(values)
     try:
         yield
     finally:
+        for name in set(values) - set(before):
+            vars(module).pop(name, None)
         vars(module).update(before)
 
 

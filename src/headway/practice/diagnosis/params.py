@@ -103,7 +103,7 @@ def _opened(tree: Any) -> Any:
 def _closed(tree: Any, opened: Any, library: str) -> Any:
     """Return dicts and lists in the form of the tree that they were made from, with the arrays of a library."""
     if named := _fields(tree):
-        closed = {name: _closed(each, opened.get(name, each), library) for name, each in named.items()}
+        closed = {name: _closed(each, opened[name], library) if name in opened else each for name, each in named.items()}
         return closed if isinstance(tree, dict) else type(tree)(**closed)
     if isinstance(tree, list | tuple):
         return type(tree)(_closed(each, other, library) for each, other in zip(tree, opened, strict=True))

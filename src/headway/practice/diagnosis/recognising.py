@@ -19,6 +19,7 @@ UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
 
 BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
+MODELS = ("model", "llm", "lm")
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
@@ -30,6 +31,8 @@ def recognised(subject: Subject) -> Exercise | None:
     counts only if it can be called as its exercise.
     """
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
+    if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
+        likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
     if len(likely) == 1 and not (possible or subject.is_private):

@@ -24,7 +24,7 @@ import headway
 from headway.practice.judge import confinement
 from headway.practice.judge.frames import read_frame, write_frame
 from headway.practice.judge.jobs import Phase, Questions
-from headway.practice.judge.threads import use_threads
+from headway.practice.judge.stand_ins import use_stand_ins
 
 MAX_REQUEST = 2**31
 STARTED, ENDED, CLEAN = b"started", b"ended", b"clean"
@@ -131,7 +131,7 @@ def _run_and_end(phase: Phase, isolated: set[str]) -> None:
         requests, replies = os.fdopen(phase.descriptors[0], "rb"), os.fdopen(phase.descriptors[1], "wb")
         run = _prepared(phase.job)
         hidden = Path(headway.__file__).parent if isinstance(phase.job, Questions) and not phase.job.is_open else None
-        use_threads()
+        use_stand_ins()
         confinement.confine(phase.folder, hidden, isolated, phase.seconds)
         write_frame(replies, STARTED)
         run(requests, replies)

@@ -1,4 +1,4 @@
-"""Threads in place of the processes that a learner's code starts, which a confined process cannot have."""
+"""Stand-ins for what a confined process does not have: other processes, and the installed package of a learner's file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import multiprocessing
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import metadata
 from multiprocessing import dummy
 from types import ModuleType
 from typing import Any
 
+NO_VERSION = "0"
 MOST_THREADS = 4
 """Largest number of threads of one pool."""
 
@@ -18,8 +21,8 @@ SAME = ("Process", "JoinableQueue", "Manager", "Lock", "RLock", "Semaphore", "Ev
 """Names that multiprocessing and its version with threads share."""
 
 
-def use_threads() -> None:
-    """Replace the pools, processes and queues of multiprocessing and concurrent.futures by those of threads."""
+def use_stand_ins() -> None:
+    """Replace the pools, processes and queues of multiprocessing and concurrent.futures; a package that is not installed gets a version."""
     replaced = {name: getattr(dummy, name) for name in SAME} | {
         "Pool": _Pool,
         "Queue": _Queue,
@@ -28,6 +31,14 @@ def use_threads() -> None:
     }
     vars(multiprocessing).update(replaced)
     vars(concurrent.futures)["ProcessPoolExecutor"] = _Executor
+    vars(metadata)["version"] = partial(_version, metadata.version)
+
+
+def _version(known: Callable[[str], str], name: str) -> str:
+    try:
+        return known(name)
+    except metadata.PackageNotFoundError:
+        return NO_VERSION
 
 
 class _Pool:
