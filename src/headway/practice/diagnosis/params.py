@@ -22,7 +22,7 @@ PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
 INITIALIZERS = r"init|make|create|new"
 OTHER_SIZE = 2
-"""Size of what a tree holds besides the weights of the part, such as the number of layers."""
+"""Size of what else a tree holds than the weights of the part, such as the number of layers."""
 
 MANY = 64
 POSITIONS = r"max|len|ctx|context|block|position"

@@ -200,9 +200,10 @@ def _projected(answer: Any, inputs: Inputs) -> Any:
     return add(answer @ inputs["down_weight"].T, inputs.get("down_bias"))
 
 
-HALVES = tuple(
-    Convention(TEXTS[name], _halves(is_gate_first=is_first), _projected, without="gate_weight", source=r"chunk|split|// ?2|\[\.\.\.")
-    for name, is_first in (("halves_gate_first", True), ("halves_gate_second", False))
+SPLITS = r"chunk|split|// ?2|\[\.\.\."
+HALVES = (
+    Convention(TEXTS["halves_gate_first"], _halves(is_gate_first=True), _projected, without="gate_weight", source=SPLITS),
+    Convention(TEXTS["halves_gate_second"], _halves(is_gate_first=False), _projected, without="gate_weight", source=SPLITS),
 )
 """Conventions of a function that only applies the activation: the projections are outside of it."""
 
