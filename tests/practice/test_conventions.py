@@ -548,6 +548,7 @@ def sample(logits, temperature=0.8, top_k=None):
 """
 
 
+@pytest.mark.slow
 def test_a_sample_by_the_first_of_exponential_times_is_read(tmp_path):
     assert verdict_on(tmp_path, RACE, "sample").is_correct
     assert not verdict_on(tmp_path, RACE.replace("probs / torch", "probs * probs / torch"), "sample").is_correct

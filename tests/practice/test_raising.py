@@ -89,6 +89,7 @@ def test_an_attribute_that_nothing_sets_is_a_mistake_where_the_class_cannot_be_c
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 10)
 
 
+@pytest.mark.slow
 def test_a_module_that_does_not_call_its_base_constructor_is_wrong(tmp_path):
     text = """
         import torch

@@ -125,6 +125,7 @@ def repaired(name: str, text: str) -> tuple[Repair, bool]:
     return repair, diagnose(subject_of(applied(text, repair.edits)), exercise(name)).is_correct
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), ONE_MISTAKE, ids=lambda value: value if "\n" not in value else "")
 def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])
@@ -135,6 +136,7 @@ def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     assert repair.says.en.startswith(f"line {edit.line}: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "program", "slips"), TWO_MISTAKES, ids=[name for name, *_ in TWO_MISTAKES])
 def test_two_mistakes_are_repaired_together(name, program, slips):
     text, lines = with_slips(program, slips)
@@ -314,6 +316,7 @@ IN_DOUBT = [
 """Programs whose mistake hides the convention that they follow."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), IN_DOUBT, ids=[name for name, *_ in IN_DOUBT])
 def test_a_mistake_that_hides_the_convention_is_repaired(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])

@@ -46,6 +46,7 @@ def test_printing_and_reading_stdin_do_not_interfere(tmp_path):
     assert verdict.is_correct
 
 
+@pytest.mark.slow
 def test_an_endless_loop_gets_a_verdict_and_later_functions_are_checked(tmp_path):
     loop = "def softmax_slow(x):\n    while True:\n        pass\n"
     verdicts = checked(tmp_path, loop + RIGHT, timeout_seconds=6)
@@ -125,6 +126,7 @@ def test_the_cells_of_a_notebook_are_checked(tmp_path):
     assert verdict.is_correct
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_callee_is_not_a_mistake_of_the_caller(tmp_path):
     text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
         "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5) @ v\n"

@@ -81,6 +81,7 @@ def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(t
     assert any("correct parts in place" in note.en for note in verdict.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [

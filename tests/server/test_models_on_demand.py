@@ -113,6 +113,7 @@ def test_many_first_requests_load_a_model_once(serve, stories):
     assert 4_000_000 < memory < SIZE
 
 
+@pytest.mark.slow
 def test_under_load_the_models_take_turns_within_their_memory(serve, stories):
     sources, most = [Counted(name) for name in "abc"], []
     server = serve(*sources, num_models=2)

@@ -126,6 +126,7 @@ def test_nothing_is_run_without_permission(start, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_a_permission_counts_only_for_the_folder_that_gives_it(start, tmp_path):
     (tmp_path / "course").mkdir()
     (tmp_path / "course" / "headway.toml").write_text(ENABLED)
