@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ PRACTICE = {
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 
 
+@cache
 def imports() -> list[tuple[str, str, str]]:
     """(part, imported part, file) for every import of one part by another, those inside functions included."""
     found = []

@@ -53,10 +53,12 @@ def test_search(tmp_path):
     assert len(output.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_fill_mask(tmp_path):
     assert "Paris is the".lower() in run("fill_mask.py", save_bert(tmp_path, "BertForMaskedLM")).lower()
 
 
+@pytest.mark.slow
 def test_translate(tmp_path):
     output = run("translate.py", answering_model(tmp_path))
     assert output.startswith("greedy:")

@@ -54,6 +54,7 @@ def test_the_first_line_that_differs_is_the_wrong_one(tmp_path):
     assert yours.trace.call.steps[-1].values[-1].axes == ("query_len", "value_dim")
 
 
+@pytest.mark.slow
 def test_a_mistake_without_a_repair_is_found_by_comparison_with_the_definition(tmp_path):
     text = "import numpy as np\n\ndef softmax(x):\n    e = np.exp(x)\n    total = e.sum()\n    return e / total\n"
     view = view_of_file(written(tmp_path, text))

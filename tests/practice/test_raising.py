@@ -73,6 +73,7 @@ def test_a_loop_that_never_ends_is_repaired(tmp_path):
     assert verdict.repair.says.en == "line 10: i = 1 → i += 1"
 
 
+@pytest.mark.slow
 def test_an_attribute_that_nothing_sets_is_a_mistake_where_the_class_cannot_be_called(tmp_path):
     text = """
         from torch import nn

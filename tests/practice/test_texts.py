@@ -8,6 +8,7 @@ import re
 import string
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ MOVED = ("exercises", "recipes", "diagnosis", "workbook")
 """Packages without a sentence in their code."""
 
 
+@cache
+def parsed(path):
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text())
+
+
 def file_of(tree):
     """Return the file of the catalogue that a module names in TEXTS = Texts(…)."""
     for node in ast.walk(tree):
@@ -37,7 +44,7 @@ def file_of(tree):
 def names_in_code():
     """Yield the file and the name of every TEXTS["name"]."""
     for path in MODULES:
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         for node in ast.walk(tree):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "TEXTS":
                 yield file_of(tree), ast.literal_eval(node.slice)
@@ -48,7 +55,7 @@ def mistakes_in_code():
     for path in MODULES:
         if "exercises" in path.parts or "recipes" in path.parts:
             continue
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "TEXTS.mistake" and isinstance(node.args[0], ast.Constant):
                 yield file_of(tree), node.args[0].value
@@ -62,6 +69,7 @@ def sentences_of(exercise):
     return found
 
 
+@cache
 def used():
     """Return the file and the keys of every entry that code or another entry refers to."""
     found = {(file, ("sentences", name)) for file, name in names_in_code()}

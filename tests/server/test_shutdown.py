@@ -59,6 +59,7 @@ def test_running_requests_finish_and_the_command_exits_with_0():
         assert process.wait(600) == 0
 
 
+@pytest.mark.slow
 def test_requests_that_need_too_long_end_with_an_error():
     with command("--drain", "0") as (process, client), client.stream("POST", "/v1/completions", json=LONG) as response:
         lines = response.iter_lines()

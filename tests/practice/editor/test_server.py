@@ -93,6 +93,7 @@ def test_a_repair_is_a_quick_fix_of_the_version_that_was_judged_until_it_is_clos
     assert client.diagnostics(uri) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("encodings", "width"), [(None, 2), (["utf-8"], 4)])
 def test_columns_are_in_the_units_of_the_client_and_edits_in_the_form_that_it_takes(start, tmp_path, encodings, width):
     path = tmp_path / "mine.py"

@@ -25,6 +25,7 @@ def short(embedded):
     return replace(embedded, expected=embedded.expected[:16])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("array", ["numpy", *SLOW])
 def test_the_learners_functions_write_the_story_that_headway_writes(tmp_path, embedded, array):
     verdict, text = tell_story(solved(tmp_path, array), array, embedded)
