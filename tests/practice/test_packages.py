@@ -398,3 +398,12 @@ def decode(model, prompt, max_new_tokens):
     verdict = statuses(tmp_path, text)["decode"]
     assert verdict.is_correct, verdict
     assert verdict.exercise == "generate"
+
+
+def test_a_file_named_like_an_installed_module_imports_that_module(tmp_path):
+    (tmp_path / "sums.py").write_text("import json\n\ndef total(x):\n    return x.sum(-1, keepdims=True)\n")
+    text = "import json\nfrom .sums import total\n\nONE = json.loads('1')\n\ndef share(x):\n    return ONE * x / total(x)\n"
+    (tmp_path / "json.py").write_text(text)
+    module = load_module(tmp_path / "json.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]

@@ -136,6 +136,7 @@ PATTERNS = {
     "top_p": Pattern(r"(?<!top_k_)(?<!topk_)(?<!s)top_?p|nucleus"),
     "min_p": Pattern(r"min_?p(_|$)(?!.*(top_?k|top_?p))"),
     "sample": Pattern(
+        r"^(?!.*(normal|uniform|gauss|noise|action|image|matri|latent|diffus|dd[pi]m|quality|loop|(^|_)[pq]_sample)).*"
         r"(?<![a-z])sampl(e|er|ing)(?!s)(?!.*(data|batch|rate|positions|mask))|next_?token(?!.*(loss|accuracy))"
         r"|pick_?token|choose_?token|top_?k_?top_?p",
     ),

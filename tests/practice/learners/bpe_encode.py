@@ -136,3 +136,14 @@ def wrong_code_points_for_bytes(text, merges):
             break
         ids = merge(ids, pair, merges[pair])
     return ids
+
+
+def right_ranks_of_tokens(mergeable_ranks, token, max_rank):
+    parts = [bytes([byte]) for byte in token]
+    while len(parts) > 1:
+        ranks = [mergeable_ranks.get(first + second, float("inf")) for first, second in zip(parts, parts[1:])]
+        place = ranks.index(min(ranks))
+        if ranks[place] == float("inf") or (max_rank is not None and ranks[place] >= max_rank):
+            break
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+    return parts

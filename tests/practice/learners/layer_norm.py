@@ -270,3 +270,8 @@ class right_module_of_its_own(Module):  # noqa: N801
 class wrong_mean_not_subtracted__module_of_its_own(right_module_of_its_own):  # noqa: N801
     def scaled(self, x):
         return x / np.sqrt(x.var(axis=-1, keepdims=True) + self.eps)
+
+
+def right_converted_to_float32(x, weight, eps=1e-5):
+    x = np.array(x, dtype=np.float32)
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight

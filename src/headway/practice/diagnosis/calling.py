@@ -38,6 +38,9 @@ FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
 """Tensor methods that identify PyTorch code in a file that imports no array library."""
 
+ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
+"""Pattern of the source of a function that converts arrays to float32."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
@@ -82,7 +85,7 @@ class Call:
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
         try:
-            numbers = as_numbers(answer)
+            numbers = self._with_digits(as_numbers(answer))
             if numbers is None and answer is not None:
                 raise OutputError(TEXTS["output_type"].format(type=type(answer).__name__))
             return numbers
@@ -160,6 +163,11 @@ class Call:
             TEXTS["switched_off"].format(name=name.removeprefix(CONSTRUCTOR_PREFIX), value=role_of[name].off)
             for name in sorted(self.switched_names)
         )
+
+    def _with_digits(self, answer: Any) -> Any:
+        """Return an output in float32 if the function's source converts to it: it then has no more digits, whatever its dtype is."""
+        is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
+        return answer.astype(numpy.float32) if is_wide and re.search(ROUNDS, "\n".join(self.subject.source)) else answer
 
     def _is_required(self, name: str) -> bool:
         return name in self.required_names

@@ -41,15 +41,22 @@ def read_source(path: Path) -> str:
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
     """Run a file as a module that is not __main__; return a verdict if it raises."""
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
-    sys.modules[path.stem] = module  # dataclasses and pickle look the module up by name
+    module = _empty_module(path, text)
     try:
         tree = _without_cuda(ast.parse(text))
         prepare_imports(module, path, tree)
         exec(compile(tree, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
+    return module
+
+
+def _empty_module(path: Path, text: str) -> ModuleType:
+    """Return a module for a file, under its name, or under another one if the file imports a module of its name, such as regex."""
+    imports_its_name = re.search(rf"^\s*(import|from)\s+{re.escape(path.stem)}\b", text, re.MULTILINE)
+    module = ModuleType(f"_{path.stem}" if imports_its_name else path.stem)
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look the module up by name
     return module
 
 
@@ -80,9 +87,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
     A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH.
     """
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
-    sys.modules[path.stem] = module
+    module = _empty_module(path, text)
     unset: set[str] = set()
     try:
         tree = _without_cuda(ast.parse(text))

@@ -23,18 +23,18 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     a name that the file imports from the package is taken from where __init__.py imports it.
     """
     folders = list(path.resolve().parents)[:MOST_FOLDERS]
-    sys.path.insert(0, str(folders[0]))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
         module.__package__ = _package(folders[::-1])
+        sys.path.append(str(folders[0]))  # a file of a package does not hide an installed module of its name
+    else:
+        sys.path.insert(0, str(folders[0]))
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
     names = _names(imports)
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
-    above = [folder for folder in folders[1:] if any(_holds(folder, name) for name in hidden)]
-    sys.path[:0] = map(str, above)
-    if any(name.partition(".")[0] == path.stem for name in hidden):
-        module.__path__ = [str(folder / path.stem) for folder in above]
+    for name in sorted(hidden):
+        _open_package(name.partition(".")[0], [folder for folder in folders[1:] if _holds(folder, name)])
 
 
 def _package(folders: list[Path]) -> str:
@@ -76,6 +76,16 @@ def _names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
     """Return the modules that absolute imports name, in dotted form."""
     found = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     return found | {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+
+
+def _open_package(name: str, folders: list[Path]) -> None:
+    """Make a package of folders importable, although a file in another folder has its name."""
+    if any((folder / name / "__init__.py").is_file() for folder in folders):
+        sys.path[:0] = map(str, folders)
+    elif folders:
+        package = ModuleType(name)
+        package.__path__ = [str(folder / name) for folder in folders]
+        sys.modules.setdefault(name, package)
 
 
 def _is_hidden(name: str, folder: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
@@ -123,6 +123,16 @@ def _joined_text(word: Any, rank: Any) -> Any:
         word = pair_of(word, min(pairs, key=lambda pair: as_text[pair]))
 
 
+def _joined_tokens(word: Any, rank: Any) -> Any:
+    """Merge the pair whose token has the lowest rank, whatever its parts are, as with the ranks of tiktoken."""
+    by_token = {first + second: place for (first, second), place in rank.items()}
+    while True:
+        pairs = [pair for pair in counted([word]) if pair[0] + pair[1] in by_token]
+        if not pairs:
+            return word
+        word = pair_of(word, min(pairs, key=lambda pair: by_token[pair[0] + pair[1]]))
+
+
 def _code(token: str, known: Any) -> int:
     return ord(token) if len(token) == 1 else known[token.encode("latin-1")]
 
@@ -143,6 +153,7 @@ MERGES = (
     Convention(encode=changed(merges=lambda merges: {tuple(pair): place for place, pair in enumerate(merges)})),
     Convention(encode=changed(merges=lambda merges: [tuple(part.decode("latin-1") for part in pair) for pair in merges])),
     Convention(encode=changed(merges=ranks)),
+    Convention(encode=changed(merges=ranks), steps={"join": _joined_tokens}, role="merges", named="rank"),
     Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
 )
 VOCABS = (
@@ -208,7 +219,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None)),
+    roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None), Role("max_rank", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),
