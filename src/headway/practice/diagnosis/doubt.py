@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.binding import fits_name
-from headway.practice.diagnosis.failure import is_undefined, lacks_base_constructor
+from headway.practice.diagnosis.failure import is_undefined, lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.trials import Trial
@@ -49,7 +49,10 @@ def is_in_doubt(verdict: Verdict) -> bool:
 def _shows_mistake(verdict: Verdict) -> bool:
     """Return True if a program could not run for a reason that is a mistake under every convention."""
     error = raised(verdict)
-    return error is not None and (lacks_base_constructor(error) or is_undefined(error, verdict.trial.call.subject))
+    if error is None or verdict.trial is None:
+        return False
+    subject = verdict.trial.call.subject
+    return lacks_base_constructor(error) or is_undefined(error, subject) or lacks_operands(error, subject)
 
 
 def raised(verdict: Verdict) -> BaseException | None:

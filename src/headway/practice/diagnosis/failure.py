@@ -119,6 +119,18 @@ def lacks_base_constructor(error: BaseException) -> bool:
     return isinstance(error, AttributeError) and "before Module.__init__() call" in str(error)
 
 
+MISSING_OPERANDS = r"(\w+\.)*(\w+)(\.__init__)?\(\) missing \d+ required (positional|keyword-only) arguments?: .*"
+
+
+def lacks_operands(error: BaseException, subject: Subject) -> bool:
+    """Return True for a call in the learner's code of a function that is not the learner's own, without an operand that it needs."""
+    found = re.match(MISSING_OPERANDS, str(error)) if type(error) is TypeError else None
+    frame = _own_frame(error, subject)
+    if found is None or frame is None or frame.tb_next is not None or "*" in _line(subject, frame.tb_lineno):
+        return False
+    return not re.search(rf"\b(def|class) {found[2]}\b", subject.text)
+
+
 def is_undefined(error: BaseException, subject: Subject) -> bool:
     """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines."""
     try:

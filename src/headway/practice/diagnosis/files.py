@@ -142,14 +142,21 @@ def with_exercises(
         found = matching or [each for each in subjects if not each.is_private][:1] or subjects[:1]
         yield from ((subject, chosen) for subject in found if subject.name not in skipped)
         return
-    for subject in subjects:
-        if subject.name in skipped or _is_base(subject, subjects) or _is_test(subject):
-            continue
+    for subject in _candidates(subjects, skipped):
         if begin is not None:
             begin(subject)
         part = recognised(subject)
         if part is not None:
             yield subject, part
+
+
+def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str]) -> list[Subject]:
+    """Return the functions and classes of a file that are not among `judged`, without base classes and tests."""
+    return [subject for subject in _candidates(subjects_of(module, text), skipped) if subject.name not in judged]
+
+
+def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:
+    return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each))]
 
 
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:

@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -219,7 +220,7 @@ class InstanceCall(Call):
         with globals_set(self.subject.module, self._variables(arguments)):
             return completed(call(*positional, **given))
 
-    @property
+    @cached_property
     def _positional_only(self) -> list[inspect.Parameter]:
         return [each for each in call_parameters(self.subject, self.construction.method) if each.kind is each.POSITIONAL_ONLY]
 

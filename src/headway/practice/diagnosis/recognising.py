@@ -48,7 +48,7 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
     A mistake in one exercise may be correct as another: a causal attention without its mask is a plain one. Hence the others count
     only if the subject cannot be understood as the first.
     """
-    best, most = None if subject.is_private or not likely else likely[0], 0.0
+    best, most = None if subject.is_private or not likely else _likeliest(subject, likely), 0.0
     for each in (*likely, *possible):
         try:
             close = closeness(subject, each)
@@ -59,6 +59,13 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
         if close > most and (close >= UNDERSTOOD or not subject.is_private):
             best, most = each, close
     return best
+
+
+def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:
+    """Return the first part, or for a class with sublayers the first that has weights."""
+    is_module = inspect.isclass(subject.value) and module_library(subject.value) is not None
+    has_layers = is_module and re.search(r"self\.\w+ = .*\(", "\n".join(subject.source)) is not None
+    return next((each for each in likely if has_layers and any(role.is_weight for role in each.roles)), likely[0])
 
 
 def closeness(subject: Subject, exercise: Exercise) -> float:

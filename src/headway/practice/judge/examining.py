@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 from headway.practice.diagnosis.doubt import settled
-from headway.practice.diagnosis.files import load_definitions, load_module, with_exercises
+from headway.practice.diagnosis.files import load_definitions, load_module, unjudged, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
@@ -70,9 +70,12 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         report(final=verdict.to_dict(), claim=claim)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct]
-    if wrong:
-        from headway.practice.diagnosis.repair import with_repairs
     right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
-    for verdict in settled(with_repairs(wrong, right)) if wrong else []:
-        report(final=verdict.to_dict(), claim=None)
+    others = [] if job.named is not None else unjudged(module, job.text, right, job.skipped)
+    if wrong or others:
+        from headway.practice.diagnosis.repair import repaired_as_others, with_repairs
+
+        repaired = settled(with_repairs(wrong, right))
+        for verdict in [*repaired, *repaired_as_others(others, repaired, right)]:
+            report(final=verdict.to_dict(), claim=None)
     report(end=True)

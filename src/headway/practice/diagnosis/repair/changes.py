@@ -6,11 +6,12 @@ import ast
 import builtins
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
+from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, Foresight
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.parallels import parallel
 from headway.practice.diagnosis.repair.program import Change, Program
@@ -42,6 +43,15 @@ class _Site:
     node: ast.expr
 
 
+@dataclass(frozen=True)
+class Nearness:
+    """Lines where a program leaves the milestones, lines that these read, and the values that changes would give them."""
+
+    departures: Collection[int] = ()
+    sources: Collection[int] = ()
+    foresight: Foresight | None = None
+
+
 def changes(
     program: Program,
     seen: Observation,
@@ -61,14 +71,14 @@ def changes(
     most      highest cost
     trusted   functions and classes of the program that are right by themselves
     undefined  a name for which the program raises NameError
-    near      lines where the program leaves the milestones, and those that they read
+    near      lines where the program leaves the milestones, those that they read, and the values that changes would give them
     """
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
     alias = alias_of(program, library)
     functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
     found: list[Change] = []
-    departures, sources = near or (set(), set())
+    near = near or Nearness()
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
@@ -98,13 +108,20 @@ def changes(
                     *_statement_changes(index, parent, context),
                     *(change for site in _sites(index, parent) for change in _expression_changes(site, context)),
                 ]
-                found += [change for change in made if change.cost <= most]
+                found += [change for change in made if change.cost <= most - MOST_SAVED]
+
+    found.sort(key=lambda change: change.cost)
+    lines = {*suspects, *near.departures, *near.sources}
+    likely = [change for change in found if change.line in lines and not change.is_none]
+    foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
+    found = [replace(each, cost=each.cost + foreseen[id(each)]) if id(each) in foreseen else each for each in found]
+    found = [each for each in found if each.cost <= most]
 
     def adjusted(change: Change) -> float:
         bonus = max(
             _SUSPECT_BONUS * (change.line in suspects),
-            _DEPARTURE_BONUS * (change.line in departures),
-            _SOURCE_BONUS * (change.line in sources),
+            _DEPARTURE_BONUS * (change.line in near.departures),
+            _SOURCE_BONUS * (change.line in near.sources),
         )
         return change.cost - bonus + _TRUST * (change.statement in right)
 
@@ -115,10 +132,6 @@ def changes(
 def _is_own(value: Any, program: Program) -> bool:
     """Return True for another function of the file."""
     return inspect.isfunction(value) and value.__code__.co_filename == program.path and value.__name__ != program.subject.name
-
-
-Nearness = tuple[Collection[int], Collection[int]]
-"""Lines where a program leaves the milestones, and lines that these read."""
 
 
 def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDef | ast.Lambda | None, list[ast.AST]]]:

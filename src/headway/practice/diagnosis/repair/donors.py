@@ -137,14 +137,26 @@ def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Itera
     for statement in program.statements:
         for node in ast.walk(statement):
             seen = values.get(id(node))
-            is_lacking = seen is not None and seen.is_array and seen.digest not in own.expressions
-            if not is_lacking or not isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.IfExp) or _size(node) > MAX_NODES:
+            if (
+                seen is None
+                or not _is_amount(seen)
+                or seen.digest in own.expressions
+                or not isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.IfExp)
+                or _size(node) > MAX_NODES
+            ):
                 continue
             for operand in _operands(node):
                 around = values.get(id(operand))
-                if around is not None and around.is_array and around.digest is not None and around.digest in own.expressions:
+                if around is None or around.digest is None or around.digest not in own.expressions:
+                    continue
+                if _is_amount(around) or (around.kind == "int" and not seen.is_array):
                     with suppress(_UnknownError):
                         yield Missing(around.digest, _made(node, _Renaming(operand, _assigned(program), values, own)))
+
+
+def _is_amount(seen: Seen) -> bool:
+    """Return True for an array and for a number that may have a fraction."""
+    return seen.is_array or seen.kind == "float"
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

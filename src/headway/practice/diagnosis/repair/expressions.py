@@ -183,6 +183,9 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
         for name in [name for name, seen in context.held.items() if seen.kind == "int"][:MAX_SIZES]:
             yield 1.4 if f"self.{name}" in context.unused else 1.6, parsed(f"self.{name}", {})
     yield from ((1.6, larger) for larger in context.larger.get(node.id, ()) if not any(each is node for each in ast.walk(larger)))
+    if node.id == context.undefined:
+        yield from ((1.0, ast.Name(name, ast.Load())) for name in context.functions)
+        yield 1.0, parsed(f"{context.alias}.{node.id}", {})
     yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
 
 
@@ -226,7 +229,10 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         ast.Pow: [ast.Mult, ast.Div, ast.Add],
         ast.Mod: [ast.FloorDiv],
     }
+    is_whole = own is not None and own.kind == "int"
     for operator in usual.get(type(node.op), []):
+        if is_whole and operator is ast.Pow:  # a size: the array would be too large
+            continue
         yield 1.2, ast.BinOp(node.left, operator(), node.right)
     if not isinstance(node.op, ast.Add | ast.Mult) or (own is not None and own.kind in ("tuple", "list", "str")):
         yield 1.2, ast.BinOp(node.right, node.op, node.left)

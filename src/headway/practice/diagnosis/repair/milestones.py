@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy
 
@@ -141,28 +141,33 @@ def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> in
         node.lineno
         for function in around
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and node.lineno < line and name in _stored(node)
+        if isinstance(node, ast.Assign) and node.lineno < line and name in _names(node, ast.Store)
     ]
     return max(found, default=None)
 
 
-def _stored(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-
-
 def sources(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
-    """Return the lines that assign the variables which some lines read."""
+    """Return the lines that assign the variables and attributes of self which some lines read."""
+    functions = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)]
+    inside = {id(each): [node for node in ast.walk(each) if _is_simple(node)] for each in functions}
+    held = {name for nodes in inside.values() for node in nodes if node.lineno in lines for name in _of_self(node, ast.Load)}
     found: set[int] = set()
-    for function in (node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)):
-        inside = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)]
-        read = {
-            each.id
-            for node in inside
-            if node.lineno in lines
-            for each in ast.walk(node)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-        }
-        for node in inside:
-            if isinstance(node, ast.Assign) and node.lineno not in lines:
-                found |= {node.lineno} if _stored(node) & read else set()
+    for nodes in inside.values():
+        read = {name for node in nodes if node.lineno in lines for name in _names(node, ast.Load)}
+        assigned = [node for node in nodes if isinstance(node, ast.Assign) and node.lineno not in lines]
+        found |= {node.lineno for node in assigned if _names(node, ast.Store) & read or _of_self(node, ast.Store) & held}
     return found
+
+
+def _is_simple(node: ast.AST) -> TypeGuard[ast.stmt]:
+    return isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)
+
+
+def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, kind)}
+
+
+def _of_self(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
+    """Return the attributes of self that a statement reads or assigns."""
+    held = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, kind)]
+    return {each.attr for each in held if isinstance(each.value, ast.Name) and each.value.id == "self"}

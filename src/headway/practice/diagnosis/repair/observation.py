@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -98,6 +98,19 @@ def observe(run: Callable[[], Any], path: str) -> tuple[dict[int, Names], int]:
     return {first: Names(names, attributes[first]) for first, names in variables.items()}, num_lines
 
 
+@dataclass(frozen=True)
+class Frame:
+    """The variables with which a statement ran."""
+
+    module: Mapping[str, Any]
+    own: Mapping[str, Any]
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return all of them in one namespace, so that comprehensions see them too."""
+        return {**self.module, **self.own}
+
+
 RECORDER = "__headway_record__"
 """Name of the function that instrumented code calls with each value."""
 _NOT_RECORDED = (
@@ -118,12 +131,17 @@ class Recorder:
 
     into       another recorder, which notes the values
     is_brief   True to note the signatures of arrays only
+    frames     variables with which a statement ran last, by the id of its expression
+    counts     number of values that the expression of a statement had, by its id
     """
 
     def __init__(self, statements: Sequence[ast.AST], into: Recorder | None = None) -> None:
         self.values: dict[int, Seen] = {} if into is None else into.values
         self.nodes: list[ast.expr] = [] if into is None else into.nodes
         self.is_brief = False
+        self.frames: dict[int, Frame] = {}
+        self.counts: Counter[int] = Counter()
+        self._roots = roots_of(statements)
         self._places = [place for statement in statements for place in _recorded(statement)]
         for place in self._places:
             assert isinstance(place.node, ast.expr)
@@ -135,13 +153,28 @@ class Recorder:
 
     def record(self, index: int, value: Any) -> Any:
         """Store the kind of the last value of an expression, and return the value."""
-        self.values[id(self.nodes[index])] = Seen("", signature=signature(value)) if self.is_brief else described(value)
+        node = id(self.nodes[index])
+        if self.is_brief:
+            self.values[node] = Seen("", signature=signature(value))
+            return value
+        self.values[node] = described(value)
+        root, frame = self._roots.get(node), sys._getframe(1)
+        if root is not None and not frame.f_code.co_name.startswith("<"):  # a comprehension has only some of the names
+            self.frames[id(root)] = Frame(frame.f_globals, dict(frame.f_locals))
+            self.counts[node] += 1
         return value
 
     def undo(self) -> None:
         """Remove the instrumentation."""
         for place in reversed(self._places):
             _put(place, place.node)
+
+
+def roots_of(statements: Sequence[ast.AST]) -> dict[int, ast.expr]:
+    """Return the expression of a statement that each expression is inside of, or is itself, by the id of the inner one."""
+    nodes = (node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt))
+    roots = [place.node for node in nodes for place in places(node) if place.is_read]
+    return {id(inner): root for root in roots if isinstance(root, ast.expr) for inner in ast.walk(root)}
 
 
 def _recorded(root: ast.AST) -> Iterator[Place]:

@@ -56,6 +56,19 @@ def read(trial: Trial, probe: Probe, answer: Any) -> tuple[Any, float]:
         return Raised(error), 0.0
 
 
+def is_right(trial: Trial, probe: Probe, answer: Any) -> bool:
+    """Return True if an output in the conventions of a trial equals the definition's."""
+    try:
+        with numpy.errstate(all="ignore"):
+            answer = decoded(answer, trial.conventions, probe.inputs)
+            expected = trial.expected(probe)
+            if isinstance(expected, numpy.ndarray) and getattr(answer, "shape", None) != expected.shape:
+                return False
+            return share_of_matching(answer, expected, trial.decimals) == 1.0
+    except Exception:  # a changed program may return anything, which a convention cannot read
+        return False
+
+
 def with_measured(trial: Trial, most: int | None = None) -> Trial:
     """Return a trial with the conventions that were measured from the outputs, the first ones of them, measured from its own call."""
     conventions = list(trial.conventions)

@@ -14,6 +14,8 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
 
     arrays   variables that hold arrays
     """
+    if isinstance(node.targets[0], ast.Subscript):
+        yield from _interleaved(node, body)
     target = _name_of(node)
     if target is None:
         return
@@ -29,6 +31,48 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+def _interleaved(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment to some positions with the operand of that to the others, and together with one to the others, as of sine and cosine."""
+    target, value = node.targets[0], node.value
+    if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Call) or not value.args:
+        return
+    for other in body:
+        if not isinstance(other, ast.Assign) or not isinstance(other.value, ast.Call) or other is node:
+            continue
+        place = other.targets[0]
+        if isinstance(place, ast.Subscript) and ast.dump(place.value) == ast.dump(target.value):
+            yield 1.3, [node], [ast.Assign(node.targets, ast.Call(value.func, other.value.args, value.keywords))]
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    for function in OPPOSITES.get(name, ()):
+        called = (
+            ast.Attribute(value.func.value, function, ast.Load())
+            if isinstance(value.func, ast.Attribute)
+            else ast.Name(function, ast.Load())
+        )
+        for index in _next_to(target.slice):
+            added = ast.Assign([ast.Subscript(target.value, index, ast.Store())], ast.Call(called, value.args, value.keywords))
+            yield 1.4, [node], [added, node]
+
+
+OPPOSITES = {"sin": ("cos",), "cos": ("sin",)}
+
+
+def _next_to(index: ast.expr) -> Iterator[ast.expr]:
+    """Yield the index of the positions before or after those of an index, of which every second is meant."""
+    match index:
+        case ast.Tuple(elts=[*first, last]):
+            for each in _next_to(last):
+                yield ast.Tuple([*first, each], ast.Load())
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=1)):
+            yield left
+        case ast.Name():
+            yield ast.BinOp(index, ast.Add(), ast.Constant(1))
+        case ast.Slice(lower=ast.Constant(value=1), upper=upper, step=step):
+            yield ast.Slice(ast.Constant(0), upper, step)
+        case ast.Slice(lower=None | ast.Constant(value=0), upper=upper, step=step):
+            yield ast.Slice(ast.Constant(1), upper, step)
 
 
 def _name_of(node: ast.Assign) -> str | None:

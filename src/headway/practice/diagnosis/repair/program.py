@@ -55,7 +55,7 @@ class Change:
         """Replace the old node by the new one; nodes without a position get that of the old one."""
         first = self.old[0] if isinstance(self.old, list) else self.old
         for each in self.new if isinstance(self.new, list) else [self.new]:
-            _locate(each, first)
+            locate(each, first)
         self._put(self.old, self.new)
 
     def undo(self) -> None:
@@ -76,7 +76,8 @@ def _nodes(tree: Any) -> set[int]:
     return {id(node) for root in roots for node in ast.walk(root)}
 
 
-def _locate(new: ast.AST, old: ast.AST) -> None:
+def locate(new: ast.AST, old: ast.AST) -> None:
+    """Give the nodes of a new tree that have no position that of an old node."""
     for node in ast.walk(new):
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             ast.copy_location(node, old)

@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.observation import Signature, signature
-from headway.practice.diagnosis.repair.outcomes import is_called_alike, read
+from headway.practice.diagnosis.repair.outcomes import is_called_alike, is_right
 from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Probe
 from headway.practice.outputs import Raised
@@ -39,7 +39,7 @@ class Rivals:
             right = [part for each in (self.trial, *same) for part in _arrays(each.expected(probe))]
             found: dict[Signature, None] = dict.fromkeys(each for part in right if (each := signature(part)) is not None)
             self._same[probe.name], self._right[probe.name] = same, Milestones(tuple(found))
-        if any(read(rival, probe, answer)[1] == 1.0 for rival in self._same[probe.name]):
+        if any(is_right(rival, probe, answer) for rival in self._same[probe.name]):
             return True
         numbers = self._right[probe.name]
         return bool(numbers.known) and any(each is not None and numbers.has(each) for each in map(signature, _arrays(answer)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from headway.practice.diagnosis.repair.changes import changes
+from headway.practice.diagnosis.repair.changes import Nearness, changes
 from headway.practice.diagnosis.repair.donors import missing, own_of
+from headway.practice.diagnosis.repair.foreseen import Foresight
 from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.outcomes import answered, call_of, is_called_alike, is_endless, likeliest, measurable
@@ -23,7 +23,7 @@ from headway.practice.diagnosis.trials import Trial, num_numbers, trials_by_inpu
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
-WORK = {"numpy": 14000, "list": 14000, "torch": 4500, "jax": 300, "mlx": 1500}
+WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 300, "mlx": 1200}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
@@ -41,7 +41,7 @@ MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
 SHARE_OF_CHEAP_PAIRS = 0.2
 MAX_COST_OF_PAIR = 1.25
-MAX_CHEAP = 120
+MAX_CHEAP = 60
 """Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
 SAME_COST = 0.05
 """Costs that differ by less count as equal."""
@@ -53,7 +53,14 @@ MAX_ALTERNATIVES_TRIED = 40
 
 
 def find_repair(
-    subject: Subject, trials: Sequence[Trial], suspects: Sequence[int] = (), trusted: Collection[str] = (), *, is_single: bool = False
+    subject: Subject,
+    trials: Sequence[Trial],
+    suspects: Sequence[int] = (),
+    trusted: Collection[str] = (),
+    *,
+    is_single: bool = False,
+    is_doubted: bool = False,
+    effort: float = 1.0,
 ) -> Repair | None:
     """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
 
@@ -61,6 +68,8 @@ def find_repair(
     suspects  lines to which the diagnosis points
     trusted   functions and classes of the file that are right by themselves
     is_single True to consider single changes only
+    is_doubted  True to consider only pairs of changes of which the first alone makes the program compute more values of right programs
+    effort    share of the usual work
     """
     program = program_of(subject)
     if program is None:
@@ -72,7 +81,7 @@ def find_repair(
     sources = [_all_candidates(search, suspects) for search in searches]
     for share in (*SHARES, SHARE_OF_PAIRS) if is_single else SHARES:
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
-            search.work = max(search.work, 0.0) + _work_of(searches, place) * share
+            search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
             found = search.try_changes(candidates)
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
@@ -80,8 +89,8 @@ def find_repair(
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
-        search.work = _work_of(searches, place) * SHARE_OF_PAIRS
-    for look in (Search.try_conventions, *(() if is_single else (functools.partial(_second, suspects=suspects),))):
+        search.work = _work_of(searches, place) * SHARE_OF_PAIRS * effort
+    for look in (Search.try_conventions, *(() if is_single else (functools.partial(_second, suspects=suspects, is_stepwise=is_doubted),))):
         for search in searches:
             if (found := look(search)) is not None:
                 return _repair(program, search, found, sum(each.num_done for each in searches))
@@ -114,12 +123,12 @@ def _all_candidates(search: Search, suspects: Sequence[int]) -> Iterator[Change]
     yield from search.candidates
 
 
-def _second(search: Search, suspects: Sequence[int]) -> tuple[Change, ...] | None:
+def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = False) -> tuple[Change, ...] | None:
     """Return two changes after which every probe matches.
 
     The first pairs start from the changes after which the program reaches most milestones. The others are pairs of the cheapest changes.
     """
-    rest = search.work * SHARE_OF_CHEAP_PAIRS
+    rest = 0.0 if is_stepwise else search.work * SHARE_OF_CHEAP_PAIRS
     search.work -= rest
     firsts, order, baseline = _firsts(search), search.order, search.baseline
     for place, (num_right, first) in enumerate(firsts):
@@ -132,12 +141,14 @@ def _second(search: Search, suspects: Sequence[int]) -> tuple[Change, ...] | Non
         if found is not None:
             return found
         search.work = left - share + max(search.work, 0.0)
+    if is_stepwise:
+        return None
     search.work = rest + max(search.work, 0.0)
     cheap = [change for change in search.candidates if change.cost <= MAX_COST_OF_PAIR][:MAX_CHEAP]
-    for first, second in sorted(itertools.combinations(cheap, 2), key=lambda pair: pair[0].cost + pair[1].cost):
+    for place, first in enumerate(cheap):
         if search.work <= 0:
             return None
-        found = search.try_changes([second], (first,))
+        found = search.try_changes(cheap[place + 1 :], (first,))
         if found is not None:
             return found
     return None
@@ -230,7 +241,8 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
     donors, path = search.milestones(probe)
     lacking = missing(donors, own_of(search.program, names, recorder, library))
     lines = departures(search.program.statements, recorder.values, path)
-    near = lines, sources(search.program.statements, lines)
+    foresight = Foresight(search.program.statements, recorder, path)
+    near = Nearness(lines, sources(search.program.statements, lines), foresight)
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:

@@ -45,6 +45,8 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             yield 2.3, made(text)
         for name, _ in [*_others(context, "number")][:MAX_OTHERS]:
             for text in table()["combinations"]["number"]:
+                if "**" in text and own.kind == "int":  # a size: the array would be too large
+                    continue
                 yield 1.5 if name in context.unused else 2.4, made(text, S=name)
         return
     if own is None or own.kind == "bool array":
@@ -72,9 +74,24 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         if "mask" in name.lower() or seen.kind == "bool array":
             for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
                 yield 1.2 if name in context.unused else 2.4, made(text, M=name)
+    if own is not None and isinstance(node, ast.Attribute):
+        yield from ((1.5, made(text.replace("S", size))) for text in _crops(own) for size in _lengths(context))
     for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
         for text in combinations["size"]:
             yield 1.3 if name in context.unused else 2.5, made(text, S=name)
+
+
+def _crops(own: Seen) -> list[str]:
+    is_square = len(own.shape) > 1 and own.shape[-1] == own.shape[-2] and own.shape[-1] > 1
+    crops: dict[str, list[str]] = table()["crops"]
+    return crops["square"] if is_square else crops["any"] if len(own.shape) > 1 else []
+
+
+def _lengths(context: Context) -> list[str]:
+    """Return the sizes in scope that may be a number of positions."""
+    known = context.names.variables.items()
+    axes = [f"{name}.shape[{axis}]" for name, seen in known if seen.is_array for axis in range(len(seen.shape) - 1)]
+    return [*(name for name, seen in known if seen.kind == "int"), *axes][:MAX_OTHERS]
 
 
 def _names_of(node: ast.AST) -> set[str]:

@@ -34,8 +34,10 @@ MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 MAX_MEASURED = 150
 """Changes after which conventions are measured again although the program does not come nearer."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
-WORK_PER_SEARCH = 60
-"""Work of one search for conventions."""
+MAX_CONSTRUCTED = 80
+"""Changes of constructors whose instances are compared with the program's."""
+WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
+"""Work of one search for conventions, of functions and of classes."""
 
 
 REFUSED = Raised(ValueError("inputs of a kind that the program does not support"))
@@ -124,11 +126,15 @@ class Search:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
 
+    @property
+    def _work_per_search(self) -> float:
+        return (WORK_PER_SEARCH_OF_CLASS if self.trial.call.is_instance else WORK_PER_SEARCH) * self.unit
+
     def _suits_rivals(self) -> bool:
         """Return True if another convention makes the last program's first output right."""
         if self.rivals is None or self.first is None or len(self.suited) >= MAX_SUITED or not self.rivals.suit(*self.first):
             return False
-        self.work -= WORK_PER_SEARCH * self.unit
+        self.work -= self._work_per_search
         return True
 
     def is_right(self, chosen: tuple[Change, ...]) -> bool:
@@ -190,7 +196,7 @@ class Search:
         at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
         likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
         for change in {id(each): each for each in likely}.values():
-            self.work -= WORK_PER_SEARCH * self.unit
+            self.work -= self._work_per_search
             if self.work <= 0:
                 return None
             if self.is_right_anyhow((change,)):
@@ -205,7 +211,7 @@ class Search:
     def _reshaping(self) -> Iterator[Change]:
         """Yield the changes of constructors after which an instance holds arrays of other shapes."""
         before = held_shapes(self.trial, self.program.subject)
-        for change in self.in_constructors:
+        for change in self.in_constructors[:MAX_CONSTRUCTED]:
             self.work -= self.unit
             subject = self.program.with_changes((change,))
             if subject is not None and held_shapes(self.trial, subject) not in ((), before):

@@ -20,6 +20,7 @@ from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
 from headway.practice.message import Message
+from headway.practice.names import fitting
 from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
@@ -87,9 +88,10 @@ def with_repair(
         chosen = subject if repaired is None else repaired
         suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
         is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-        repair = find_repair(
-            chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right, is_single=is_in_doubt(verdict)
-        )
+        trials = verdict.trials if is_known else trials_of(chosen, exercise)
+        is_open = is_in_doubt(verdict)
+        is_single = is_open and not _is_named(subject, exercise)
+        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open)
     if repair is None:
         return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted:
@@ -100,6 +102,12 @@ def with_repair(
     error = raised(verdict)
     status = verdict.status if error is not None and refuses(error, subject) else "wrong"
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _is_named(subject: Subject, exercise: Exercise) -> bool:
+    """Return True if the name of a subject can mean one part only."""
+    likely, possible = fitting(subject.name)
+    return not subject.is_private and [*likely] == [exercise.name] and not possible
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:
