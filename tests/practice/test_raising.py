@@ -109,3 +109,34 @@ def test_a_module_that_does_not_call_its_base_constructor_is_wrong(tmp_path):
     verdict = checked(tmp_path, text)["LayerNorm"]
     assert verdict.status == "wrong", verdict
     assert "super().__init__()" in verdict.causes[0].fix.en
+
+
+def test_a_private_function_that_raises_is_reported_only_if_one_change_makes_it_right(tmp_path):
+    text = MERGE.replace("def merge(", "def _merge_pair(").replace("new.append(ids[i])", "new.append(ids[new])")
+    verdict = checked(tmp_path, text)["_merge_pair"]
+    assert (verdict.status, [edit.line for edit in verdict.repair.edits]) == ("wrong", [9])
+    assert not checked(tmp_path, "def _merge_pair(ids, pair, idx):\n    return ids.merged(pair).with_all(idx)\n")
+
+
+LAYER = """
+    from torch import nn
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.first = nn.Linear(d_model, d_ff)
+            self.second = nn.Linear(in_features=d_ff)
+
+        def forward(self, x):
+            return self.second(nn.functional.relu(self.first(x)))
+"""
+
+
+def test_a_library_function_without_an_operand_that_it_needs_is_a_mistake(tmp_path):
+    verdict = checked(tmp_path, LAYER)["FeedForward"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_TypeError", 8)
+
+
+def test_an_own_function_without_an_operand_says_nothing_about_the_file(tmp_path):
+    own = "\n    def halved(x, by):\n        return x / by\n\n    def softmax(x):\n        return halved(x)\n"
+    assert checked(tmp_path, own)["softmax"].status == "could not run"

@@ -172,6 +172,47 @@ def test_changes_of_the_line_where_the_values_depart_come_first():
     assert repair.num_evaluations < 200
 
 
+def test_a_change_after_which_a_statement_computes_a_value_of_right_programs_comes_early():
+    text, _ = with_slips(BATCHED, [("key.shape[-1] ** 0.5", "key.shape[-1]")])
+    repair, is_right = repaired("multi_head_attention", text)
+    assert is_right
+    assert repair.num_evaluations < 200
+
+
+ONE_BY_ONE = """
+    import math
+    import torch
+    from torch import nn
+
+    class PositionalEncoding(nn.Module):
+        def __init__(self, d_model, max_len=64):
+            super().__init__()
+            pe = torch.zeros(max_len, d_model)
+            for pos in range(max_len):
+                for i in range(0, d_model, 2):
+                    pe[pos, i] = math.sin(pos / 10000 ** (i / d_model))
+                    pe[pos, i + 1] = math.cos(pos / 10000 ** (i / d_model))
+            self.register_buffer("pe", pe)
+
+        def forward(self, x):
+            return x + self.pe[: x.size(1)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "right", "wrong", "added"),
+    [
+        ("sinusoidal_positions", ONE_BY_ONE, "math.sin(pos / 10000 ** (i / d_model))", "math.sin(10000 ** (i / d_model))", "pos / "),
+        ("causal_mask", MASK, "torch.ones(n, n)", "(n, n)", "torch."),
+    ],
+)
+def test_operands_and_arrays_made_of_sizes_are_added(name, program, right, wrong, added):
+    assert right in program
+    repair, is_right = repaired(name, textwrap.dedent(program.replace(right, wrong)))
+    assert is_right, repair
+    assert any(added in edit.replacement for edit in repair.edits), repair
+
+
 def test_the_search_is_the_same_each_time():
     text, _ = with_slips(LAYER_NORM, [("** 2", "** 4")])
     first, _ = repaired("layer_norm", text)

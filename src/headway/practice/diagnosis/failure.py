@@ -119,7 +119,7 @@ def lacks_base_constructor(error: BaseException) -> bool:
     return isinstance(error, AttributeError) and "before Module.__init__() call" in str(error)
 
 
-MISSING_OPERANDS = r"(\w+\.)*(\w+)(\.__init__)?\(\) missing \d+ required (positional|keyword-only) arguments?: .*"
+MISSING_OPERANDS = r"([\w.]+)\(\) missing \d+ required (positional|keyword-only) arguments?: "
 
 
 def lacks_operands(error: BaseException, subject: Subject) -> bool:
@@ -128,7 +128,8 @@ def lacks_operands(error: BaseException, subject: Subject) -> bool:
     frame = _own_frame(error, subject)
     if found is None or frame is None or frame.tb_next is not None or "*" in _line(subject, frame.tb_lineno):
         return False
-    return not re.search(rf"\b(def|class) {found[2]}\b", subject.text)
+    name = found[1].removesuffix(".__init__").rpartition(".")[2]
+    return not re.search(rf"\b(def|class) {name}\b", subject.text)
 
 
 def is_undefined(error: BaseException, subject: Subject) -> bool:

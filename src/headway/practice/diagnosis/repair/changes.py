@@ -58,6 +58,7 @@ def changes(
     library: str,
     suspects: Sequence[int] = (),
     lacking: Sequence[Missing] = (),
+    made: Sequence[ast.expr] = (),
     most: float = float("inf"),
     trusted: Collection[str] = (),
     undefined: str | None = None,
@@ -68,6 +69,7 @@ def changes(
     seen      values while the probe ran that fails
     suspects  lines to which the diagnosis points
     lacking   expressions of right programs that the program lacks
+    made      those that make an array from sizes alone
     most      highest cost
     trusted   functions and classes of the program that are right by themselves
     undefined  a name for which the program raises NameError
@@ -95,6 +97,7 @@ def changes(
                 own,
                 seen.expressions,
                 lacking,
+                made,
                 _optional(function),
                 module,
                 undefined,
@@ -104,15 +107,15 @@ def changes(
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
             for parent in nodes:
-                made = [
+                here = [
                     *_statement_changes(index, parent, context),
                     *(change for site in _sites(index, parent) for change in _expression_changes(site, context)),
                 ]
-                found += [change for change in made if change.cost <= most - MOST_SAVED]
+                found += [change for change in here if change.cost <= most - MOST_SAVED]
 
     found.sort(key=lambda change: change.cost)
     lines = {*suspects, *near.departures, *near.sources}
-    likely = [change for change in found if change.line in lines and not change.is_none]
+    likely = sorted((each for each in found if each.line in lines), key=lambda change: change.line not in near.departures)
     foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
     found = [replace(each, cost=each.cost + foreseen[id(each)]) if id(each) in foreseen else each for each in found]
     found = [each for each in found if each.cost <= most]

@@ -119,6 +119,35 @@ def missing(donors: Sequence[tuple[Program, Values]], own: Own) -> list[Missing]
     return list(found.values())
 
 
+MAX_MADE = 12
+"""Expressions that make an array from sizes alone."""
+
+
+def made_of_sizes(donors: Sequence[tuple[Program, Values]], own: Own) -> list[ast.expr]:
+    """Return the different expressions of right programs that make an array the program lacks from sizes alone, in the learner's names."""
+    found: dict[str, ast.expr] = {}
+    for program, values in donors:
+        for node in (each for statement in program.statements for each in ast.walk(statement)):
+            seen = values.get(id(node))
+            if (
+                seen is None
+                or not seen.is_array
+                or seen.digest in own.expressions
+                or not isinstance(node, ast.Call | ast.BinOp | ast.Compare)
+            ):
+                continue
+            if _size(node) > MAX_NODES or any(values[id(each)].is_array for each in ast.walk(node) if _is_operand(each, values)):
+                continue
+            with suppress(_UnknownError):
+                new = _Renaming(ast.Constant(None), _assigned(program), values, own).of(node)
+                found.setdefault(ast.unparse(new), new)
+    return list(found.values())[:MAX_MADE]
+
+
+def _is_operand(node: ast.AST, values: Values) -> bool:
+    return isinstance(node, ast.Name) and id(node) in values
+
+
 def _values(program: Program, exercise: Exercise, library: str, inputs: Inputs) -> dict[int, Seen]:
     """Return the value of every expression of a right program, by the id of its node."""
     subject, recorder = program.recording()

@@ -36,6 +36,7 @@ class Context:
     own        different expressions of the program itself whose values are arrays
     expressions  values of the expressions that were evaluated, by the id of their nodes
     lacking    expressions of right programs that the program lacks
+    made       those that make an array from sizes alone
     optional   parameters that are None by default
     module     names of the file and of Python
     undefined  a name for which the program raises NameError
@@ -52,6 +53,7 @@ class Context:
     own: Sequence[ast.expr] = ()
     expressions: Mapping[int, Seen] = field(default_factory=dict)
     lacking: Sequence[Missing] = ()
+    made: Sequence[ast.expr] = ()
     optional: frozenset[str] = frozenset()
     module: frozenset[str] = frozenset()
     undefined: str | None = None
@@ -61,6 +63,9 @@ class Context:
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
     """Yield the changes of an expression itself, not of those inside it."""
+    seen = context.expressions.get(id(node))
+    if isinstance(node, ast.Name | ast.Tuple | ast.List) and (seen is None or not seen.is_array):
+        yield from ((1.6, each) for each in context.made)
     number = number_of(node)
     if number is not None:
         yield from _numbers(number)

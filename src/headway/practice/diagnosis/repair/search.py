@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from headway.practice.diagnosis.repair.changes import Nearness, changes
-from headway.practice.diagnosis.repair.donors import missing, own_of
+from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
 from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
@@ -23,7 +23,7 @@ from headway.practice.diagnosis.trials import Trial, num_numbers, trials_by_inpu
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
-WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 300, "mlx": 1200}
+WORK = {"numpy": 9000, "list": 9000, "torch": 3000, "jax": 300, "mlx": 1200}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
@@ -239,7 +239,8 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
         change.apply()
     library = search.trial.call.library
     donors, path = search.milestones(probe)
-    lacking = missing(donors, own_of(search.program, names, recorder, library))
+    own = own_of(search.program, names, recorder, library)
+    lacking, made = missing(donors, own), made_of_sizes(donors, own)
     lines = departures(search.program.statements, recorder.values, path)
     foresight = Foresight(search.program.statements, recorder, path)
     near = Nearness(lines, sources(search.program.statements, lines), foresight)
@@ -247,7 +248,7 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
         seen = Observation(names, recorder.values, num_lines)
-        return changes(search.program, seen, library, suspects, lacking, most, search.trusted, undefined_name(answer), near)
+        return changes(search.program, seen, library, suspects, lacking, made, most, search.trusted, undefined_name(answer), near)
     finally:
         for change in reversed(before):
             change.undo()

@@ -59,6 +59,7 @@ def _assignments(name: str, after: Sequence[ast.stmt], context: Context) -> Iter
         axes = (-2, -1, *range(len(seen.shape) - 2)) if len(seen.shape) > 1 else (0,)  # the last two are the same without a batch
         for axis in axes:
             yield 1.1, _assign(name, ast.Subscript(shape, literal(axis), ast.Load()))
+    yield from ((1.1, _assign(name, value)) for value in context.made)
     yield from ((1.3, _assign(name, value)) for value in _ranges(context))
     for attribute in context.held:
         yield 1.4, _assign(name, ast.Attribute(ast.Name("self", ast.Load()), attribute, ast.Load()))
