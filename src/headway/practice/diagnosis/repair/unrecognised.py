@@ -19,7 +19,7 @@ from headway.practice.exercises import exercise as by_name
 from headway.practice.names import fitting
 from headway.practice.verdict import Verdict
 
-MAX_TRIED = 4
+MAX_TRIED = 3
 """Subjects and parts that are tried."""
 EFFORT = 0.4
 """Share of the usual work for each."""
