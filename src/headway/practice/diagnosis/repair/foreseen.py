@@ -31,7 +31,7 @@ _WITH_EFFECT = frozenset(("append", "extend", "pop", "popitem", "insert", "remov
 """Functions and methods that are not called again."""
 
 ARRIVES, REACHES, RUNS, UNCHANGED, RAISES = -0.8, -0.4, -0.4, 2.0, 2.0
-"""What a change costs more or less after which its statement computes a value of right programs that the program lacks, such a value where
+"""Additional costs of a change after which its statement computes a value of right programs that the program lacks, such a value where
 it computes another one, a value where it raises, the same value as before, or none."""
 MOST_SAVED = ARRIVES
 
