@@ -11,7 +11,7 @@ from typing import Any
 
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
-from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, Foresight
+from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.parallels import parallel
 from headway.practice.diagnosis.repair.program import Change, Program
@@ -117,6 +117,9 @@ def changes(
     lines = {*suspects, *near.departures, *near.sources}
     likely = sorted((each for each in found if each.line in lines), key=lambda change: change.line not in near.departures)
     foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
+    for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
+        if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):
+            del foreseen[id(change)]
     found = [replace(each, cost=each.cost + foreseen[id(each)]) if id(each) in foreseen else each for each in found]
     found = [each for each in found if each.cost <= most]
 

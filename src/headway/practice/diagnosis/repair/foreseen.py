@@ -30,7 +30,7 @@ _UNNOTED = (ast.Slice, ast.Starred, ast.Constant, ast.Lambda, ast.JoinedStr, ast
 _WITH_EFFECT = frozenset(("append", "extend", "pop", "popitem", "insert", "remove", "update", "next", "add_", "step", "backward", "super"))
 """Functions and methods that are not called again."""
 
-ARRIVES, REACHES, RUNS, UNCHANGED, RAISES = -0.8, -0.4, -0.4, 2.0, 2.0
+ARRIVES, REACHES, RUNS, UNCHANGED, RAISES = -0.8, -0.4, -0.4, 2.0, 2.1
 """Additional costs of a change after which its statement computes a value of right programs that the program lacks, such a value where
 it computes another one, a value where it raises, the same value as before, or none."""
 MOST_SAVED = ARRIVES

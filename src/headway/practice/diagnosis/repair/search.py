@@ -79,7 +79,8 @@ def find_repair(
     chosen += _with_other_inputs(subject, chosen)
     searches = [_search(program, trial, trials, trusted) for trial in chosen]
     sources = [_all_candidates(search, suspects, searches) for search in searches]
-    for share in (*SHARES, SHARE_OF_PAIRS) if is_single else SHARES:
+    of_pairs = 0.0 if is_single else SHARE_OF_PAIRS / 2 if is_doubted else SHARE_OF_PAIRS
+    for share in (*SHARES, SHARE_OF_PAIRS - of_pairs):
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
             search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
             found = search.try_changes(candidates)
@@ -89,7 +90,7 @@ def find_repair(
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
-        search.work = _work_of(searches, place) * SHARE_OF_PAIRS * effort
+        search.work = _work_of(searches, place) * (of_pairs or SHARE_OF_PAIRS) * effort
     for look in (Search.try_conventions, *(() if is_single else (functools.partial(_second, suspects=suspects, is_stepwise=is_doubted),))):
         for search in searches:
             if (found := look(search)) is not None:
@@ -163,14 +164,16 @@ def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = Fals
 def _firsts(search: Search) -> list[tuple[int, Change]]:
     """Return the changes after which the program comes nearer, nearest first, with the number of probes that match before one that does not.
 
-    A program is nearer if more probes match, or if it reaches more milestones on the first one.
+    A program is nearer if more probes match, if it reaches more milestones on the first one, or if it no longer raises.
     """
     probe, length = search.order[0], len(search.order)
     path = search.milestones(probe)[1]
     stage = Stage(search.program, search.trial, probe, is_recording=True)
     nearer = {id(change): min(int(-closeness * length + 1e-6), length - 1) for closeness, _, change in search.steps}
     likely = [change for change in search.candidates if change.cost <= MAX_COST_OF_SECOND and not change.is_none]
-    likely = [*(each[2] for each in sorted(search.steps, key=lambda step: step[:2])[:MAX_FIRST]), *likely[:MAX_FIRST_TRIED]]
+    steps = [each[2] for each in sorted(search.steps, key=lambda step: step[:2])[:MAX_FIRST]]
+    running = {id(change) for change in search.running}
+    likely = [*steps, *search.running[:MAX_FIRST], *likely[:MAX_FIRST_TRIED]]
     base, limit = search.num_reached, search.work * (1 - SHARE_OF_FIRSTS)
     ranked: list[tuple[int, int, int, Change]] = []
     same: dict[frozenset[int], int] = {}
@@ -185,7 +188,7 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
             answered(replace(search.trial, call=call), probe)
             reached = frozenset(path.reached([each.signature for each in stage.values.values()]))
         num_right = nearer.get(id(change), 0)
-        if num_right or len(reached) > base:
+        if num_right or len(reached) > base or id(change) in running:
             same[reached] = same.get(reached, 0) + 1
             if same[reached] <= MAX_SAME:
                 ranked.append((-num_right, -len(reached), place, change))
