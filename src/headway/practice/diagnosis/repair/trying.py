@@ -100,9 +100,8 @@ class Search:
     def try_changes(self, candidates: Iterable[Change], before: tuple[Change, ...] = ()) -> tuple[Change, ...] | None:
         """Return the first changes after which every probe matches."""
         stage = Stage(self.program, self.trial, self.order[0], before)
-        for change in candidates:
-            if self.work <= 0:
-                return None
+        waiting = iter(candidates)
+        while self.work > 0 and (change := next(waiting, None)) is not None:  # none is lost where the work ends: more may follow
             if change.is_none or any(change.overlaps(other) for other in before):
                 continue
             chosen = (*before, change)
