@@ -24,13 +24,15 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     """
     folders = list(path.resolve().parents)[:MOST_FOLDERS]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
+    names = _names(imports)
+    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in imports)
+    if is_relative:
         module.__package__ = _package(folders[::-1])
-        sys.path.append(str(folders[0]))  # a file of a package does not hide an installed module of its name
+    if is_relative or any(name.startswith(f"{folders[0].name}.") for name in names):  # a package does not hide installed modules
+        sys.path.append(str(folders[0]))
     else:
         sys.path.insert(0, str(folders[0]))
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
-    names = _names(imports)
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
     for name in sorted(hidden):
