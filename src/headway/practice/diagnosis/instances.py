@@ -26,6 +26,7 @@ from headway.practice.diagnosis.shown import Shown
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule, is_called
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.diagnosis.unrotated import leave_out, rotations
 from headway.practice.diagnosis.wiring import wire, wire_blocks
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
@@ -256,6 +257,8 @@ class InstanceCall(Call):
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
                     return given, self._filled(maker._instance(arguments), given, arguments)
+                except TookTooLongError:
+                    break
                 except Exception:  # other sizes may work; the call itself will report the error
                     continue
         return {}, None

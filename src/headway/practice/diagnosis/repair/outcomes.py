@@ -14,11 +14,12 @@ from headway.practice.diagnosis.conventions import decoded, encoded_for, may_app
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.timeout import TookTooLongError
+from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Convention, Inputs, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
+SECONDS_OF_CONSTRUCTOR = 0.5
 MAX_TRIALS = 3
 """Conventions under which a repair is sought."""
 
@@ -114,7 +115,8 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
 def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
     """Return the names and shapes of the arrays that an instance holds; empty if there is none."""
     call = call_of(trial, subject)
-    instance = call.sample(trial.exercise)[1] if isinstance(call, InstanceCall) else None
+    with time_limit(SECONDS_OF_CONSTRUCTOR):  # a changed constructor may never end
+        instance = call.sample(trial.exercise)[1] if isinstance(call, InstanceCall) else None
     return () if instance is None else tuple((slot.name, slot.shape) for slot in slots_of(instance, subject.value.__module__))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,8 +35,8 @@ MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 MAX_MEASURED = 150
 """Changes after which conventions are measured again although the program does not come nearer."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
-MAX_CONSTRUCTED = 80
-"""Changes of constructors whose instances are compared with the program's."""
+MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
+"""Changes of constructors whose instances are compared with the program's, and the numbers of an instance that count as one call."""
 WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
 """Work of one search for conventions, of functions and of classes."""
 
@@ -210,8 +211,11 @@ class Search:
     def _reshaping(self) -> Iterator[Change]:
         """Yield the changes of constructors after which an instance holds arrays of other shapes."""
         before = held_shapes(self.trial, self.program.subject)
+        work = self.unit * (1 + sum(math.prod(shape) for _, shape in before) / NUMBERS_PER_UNIT)
         for change in self.in_constructors[:MAX_CONSTRUCTED]:
-            self.work -= self.unit
+            self.work -= work
+            if self.work <= 0:
+                return
             subject = self.program.with_changes((change,))
             if subject is not None and held_shapes(self.trial, subject) not in ((), before):
                 yield change
