@@ -110,7 +110,6 @@ class TestMultiHeadAttention(unittest.TestCase):
     assert list(statuses(tmp_path, text)) == ["relu"]
 
 
-@pytest.mark.slow
 def test_the_norm_of_a_layer_may_be_in_another_file(tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "norms.py").write_text("""
@@ -240,7 +239,6 @@ def relu(x):
     assert found["mine.py"].causes[0].name == "raises_FileNotFoundError"
 
 
-@pytest.mark.slow
 def test_a_part_of_another_file_that_raises_is_not_replaced_by_a_repair(tmp_path):
     pytest.importorskip("torch")
     attention = """
@@ -321,15 +319,16 @@ class TokenAndPositionEmbedding(nn.Module):
     assert not statuses(tmp_path, wrong)["TokenAndPositionEmbedding"].is_correct
 
 
-def test_a_package_with_the_name_of_the_file_is_imported_from_the_folder_above(tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "sums.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
-    text = "from model.sums import total\n\ndef share(x):\n    return x / total(x)\n"
-    (folder / "model.py").write_text(text)
-    module = load_module(folder / "model.py", text)
+def test_a_file_with_the_name_of_its_package_imports_from_the_package(tmp_path):
+    folder = tmp_path / "transformer"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "parts" / "norms.py").write_text("from transformer.parts.eps import EPS\n")
+    (folder / "parts" / "eps.py").write_text("EPS = 1e-5\n")
+    text = "from transformer.parts.norms import EPS\n"
+    (folder / "transformer.py").write_text(text)
+    module = load_module(folder / "transformer.py", text)
     assert isinstance(module, ModuleType), module
-    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+    assert module.EPS == 1e-5
 
 
 def test_pools_of_processes_call_functions_in_the_checked_process(tmp_path):
@@ -407,3 +406,15 @@ def test_a_file_named_like_an_installed_module_imports_that_module(tmp_path):
     module = load_module(tmp_path / "json.py", text)
     assert isinstance(module, ModuleType), module
     assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+
+
+def test_a_file_next_to_one_with_the_name_of_their_package_imports_from_the_package(tmp_path):
+    folder = tmp_path / "seq_model"
+    folder.mkdir()
+    (folder / "seq_model.py").write_text("raise RuntimeError\n")
+    (folder / "sizes.py").write_text("WIDTH = 8\n")
+    text = "from seq_model.sizes import WIDTH\n"
+    (folder / "blocks.py").write_text(text)
+    module = load_module(folder / "blocks.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.WIDTH == 8

@@ -23,7 +23,7 @@ class Pattern:
 
 ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
 
-NO_PART = r"(?i:^init_|^demo_|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|[a-z](Params|Settings|Options)$"
+NO_PART = r"(?i:^init_|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
@@ -114,7 +114,7 @@ PATTERNS = {
         r"^(?!.*(apply|attention|mha|block)).*(rotary|rope)",
     ),
     "rotary": Pattern(
-        r"^(?!.*(precompute|backward)).*((?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope"
+        r"^(?!.*(precompute|backward|block|gpt|llama|model|layer)).*((?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope"
         r"|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot)",
     ),
     "feed_forward": Pattern(
@@ -122,11 +122,11 @@ PATTERNS = {
         r"|layer_?norm|sublayer|mixer)).*(feed_?for?w?ard|ffn|mlp|pos(ition)?_?wise|^ff$)",
     ),
     "gated_feed_forward": Pattern(
-        r"^(?!.*(back|grad|block|layer_?norm|sublayer)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp"
+        r"^(?!.*(back|grad|block|layer_?norm|sublayer|gpt|model)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp"
         r"|ff)|(llama|qwen2?|gemma|mistral)_?(mlp|ffn|feed))",
     ),
     "transformer_block": Pattern(
-        r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
+        r"(?<!encoder)(transformer|gpt2?|llama\d?|qwen\d?|mistral|gemma\d?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     ),
     "encoder_layer": Pattern(r"encoder_?(layer|block)|bert_?(block|layer)"),
     "decoder_layer": Pattern(r"decoder_?layer|decoder_?block"),

@@ -166,3 +166,41 @@ class wrong_variance_of_n_minus_one(right_annotated):
     def __init__(self, size, self_attn, feed_forward, dropout):
         super().__init__(size, self_attn, feed_forward, dropout)
         self.sublayer = clones(UnbiasedConnection(size, dropout), 2)
+
+
+class EightHeadAttention(nn.Module):
+    """An attention whose number of heads is a default that no layer passes."""
+
+    def __init__(self, hidden_size, rate, heads=8):
+        super().__init__()
+        self.heads, self.scale = heads, (hidden_size // heads) ** -0.5
+        self.to_q, self.to_k, self.to_v, self.to_out = (nn.Linear(hidden_size, hidden_size, bias=False) for _ in range(4))
+        self.drop = nn.Dropout(rate)
+
+    def forward(self, query, key, value, mask):
+        q, k, v = (
+            part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part, x in ((self.to_q, query), (self.to_k, key), (self.to_v, value))
+        )
+        scores = (q * self.scale @ k.mT).masked_fill(mask.unsqueeze(1), -1e9)
+        return self.to_out((self.drop(scores.softmax(-1)) @ v).transpose(1, 2).flatten(2))
+
+
+class right_dropouts_named_after_the_parts(nn.Module):
+    def __init__(self, hidden_size, filter_size, dropout_rate):
+        super().__init__()
+        self.self_attention_norm, self.ffn_norm = nn.LayerNorm(hidden_size, eps=1e-6), nn.LayerNorm(hidden_size, eps=1e-6)
+        self.self_attention = EightHeadAttention(hidden_size, dropout_rate)
+        self.self_attention_dropout, self.ffn_dropout = nn.Dropout(dropout_rate), nn.Dropout(dropout_rate)
+        self.ffn = nn.Sequential(nn.Linear(hidden_size, filter_size), nn.ReLU(), nn.Linear(filter_size, hidden_size))
+
+    def forward(self, x, mask):
+        y = self.self_attention_norm(x)
+        x = x + self.self_attention_dropout(self.self_attention(y, y, y, mask))
+        return x + self.ffn_dropout(self.ffn(self.ffn_norm(x)))
+
+
+class wrong_norm_1_missing__dropouts_named_after_the_parts(right_dropouts_named_after_the_parts):
+    def forward(self, x, mask):
+        x = x + self.self_attention_dropout(self.self_attention(x, x, x, mask))
+        return x + self.ffn_dropout(self.ffn(self.ffn_norm(x)))

@@ -164,3 +164,46 @@ class wrong_only_last_block(Book):
 class wrong_hidden_states_returned(Book):
     def forward(self, in_idx):
         return self.final_norm(self.trf_blocks(self.embed(in_idx)))
+
+
+class right_reads_a_flag_from_its_config(nn.Module):
+    """Names a flag after the positions that it removes, and takes the settings as a dict of their own."""
+
+    def __init__(self, cfg):
+        super().__init__()
+        settings = cfg.to_dict()
+        width, heads = settings["emb_dim"], settings["n_heads"]
+        self.tok_emb, self.pos_emb = nn.Embedding(settings["vocab_size"], width), nn.Embedding(settings["context_length"], width)
+        self.no_pos_emb = cfg.get("no_pos_emb", False)
+        self.blocks = nn.ModuleList(FlaggedBlock(width, heads) for _ in range(settings["n_layers"]))
+        self.final_norm, self.out_head = nn.LayerNorm(width), nn.Linear(width, settings["vocab_size"], bias=False)
+
+    def forward(self, ids):
+        x = self.tok_emb(ids)
+        if not self.no_pos_emb:
+            x = x + self.pos_emb(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(self.final_norm(x))
+
+
+class FlaggedBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2, self.heads = nn.LayerNorm(width), nn.LayerNorm(width), heads
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(self.norm1(x)).chunk(3, -1))
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(attended.transpose(1, 2).flatten(2))
+        return x + self.down(nn.functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class wrong_last_norm_missing__reads_a_flag(right_reads_a_flag_from_its_config):
+    def forward(self, ids):
+        x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(x)

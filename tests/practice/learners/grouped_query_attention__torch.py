@@ -195,3 +195,25 @@ class wrong_diagonal_hidden(Base):
         k, v = (t.repeat_interleave(self.h // self.g, dim=1) for t in (k, v))
         mask = torch.triu(torch.ones(x.size(1), x.size(1), dtype=torch.bool))
         return self.merge(torch.softmax((q @ k.mT / math.sqrt(self.d)).masked_fill(mask, float("-inf")), -1) @ v)
+
+
+class right_calls_the_rotation_that_it_is_given(nn.Module):
+    def __init__(self, emb_dim, n_heads, n_kv_groups, head_dim):
+        super().__init__()
+        self.heads, self.groups, self.head_dim = n_heads, n_kv_groups, head_dim
+        self.q_proj = nn.Linear(emb_dim, n_heads * head_dim, bias=False)
+        self.k_proj = nn.Linear(emb_dim, n_kv_groups * head_dim, bias=False)
+        self.v_proj = nn.Linear(emb_dim, n_kv_groups * head_dim, bias=False)
+        self.o_proj = nn.Linear(n_heads * head_dim, emb_dim, bias=False)
+
+    def forward(self, x, rope, position_ids, attn_mask=None):
+        batch, length, _ = x.shape
+        query = self.q_proj(x).view(batch, length, self.heads, self.head_dim).transpose(1, 2)
+        key = self.k_proj(x).view(batch, length, self.groups, self.head_dim).transpose(1, 2)
+        value = self.v_proj(x).view(batch, length, self.groups, self.head_dim).transpose(1, 2)
+        query, key = rope(query, position_ids), rope(key, position_ids)
+        key, value = (each.repeat_interleave(self.heads // self.groups, dim=1) for each in (key, value))
+        scores = query @ key.transpose(-2, -1) / self.head_dim**0.5
+        if attn_mask is not None:
+            scores = scores + attn_mask
+        return self.o_proj((F.softmax(scores, dim=-1) @ value).transpose(1, 2).reshape(batch, length, -1))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.rotation import table_for
+from headway.practice.diagnosis.rotation import same, table_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.exercise import Inputs, Role
@@ -73,12 +73,15 @@ TABLE = "table"
 """Start of the names of roles for tables of rotary positions."""
 
 
-def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0) -> Binding | None:
+def bind_call(
+    parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0, called: Collection[str] = ()
+) -> Binding | None:
     """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
 
     Such parameters are a cache, a first position or a flag, if they need a value at all.
 
-    style   shape of tables of rotary positions
+    style    shape of tables of rotary positions
+    called   parameters that are called: parts that rotate
     """
     listed = {each.name for each in parameters if any(fits_name(each.name, role) for role in roles)}
     masks = _masks(parameters, roles)
@@ -88,7 +91,9 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
         table = table_for(each.name, style)
         if each.name in listed or each.default is not each.empty:
             continue
-        if table is not None:
+        if table is not None and each.name in called:
+            neutral[each.name] = Role(f"neutral {each.name}", size_of=lambda inputs: same)
+        elif table is not None:
             neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
         elif neutral_value(each.name) is not NOTHING:
             neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))

@@ -14,7 +14,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.slots import is_module
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.subject import Subject, is_learners
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
 from headway.practice.exercise import Role
 
@@ -33,6 +33,10 @@ class NoSuchSizeError(AttributeError, KeyError):
     """A size that a probe does not define, such as a single width for a projection between two widths."""
 
 
+COPIES = r"(to|as)_?dict|model_dump|copy|dict"
+"""Pattern of the names of methods that return the fields again."""
+
+
 class Config:
     """A config object that returns sizes as attributes or items, under any name that learners use."""
 
@@ -45,6 +49,8 @@ class Config:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if re.fullmatch(COPIES, name):
+            return lambda *_: self
         sizes, roles, dropout, base, meant = self.__dict__["_made_from"]
         role = meant.get(name) or roles_of_names([name], roles).get(name)
         value = _value_of(name, role, sizes, dropout)
@@ -66,11 +72,12 @@ class Config:
         return self.get(key) is not None
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a value like dict.get."""
+        """Return a value like dict.get; for a flag, and for what is no size, the default."""
         try:
-            return getattr(self, key)
+            value = getattr(self, key)
         except NoSuchSizeError:
             return default
+        return default if value is None or (isinstance(default, bool) and not isinstance(value, bool)) else value
 
 
 def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: float) -> Any:
@@ -118,9 +125,15 @@ def _is_called(subject: Subject, name: str) -> bool:
     return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", "\n".join(subject.source)))
 
 
+OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper"
+"""Pattern of the names of classes that hold settings."""
+
+
 def is_config_class(value: Any, module: ModuleType | None) -> bool:
-    """Return True for a class of the file that holds settings."""
-    return inspect.isclass(value) and module is not None and value.__module__ == module.__name__ and not is_layer(value)
+    """Return True for a class of the file that holds settings, or one of another file whose name says so."""
+    if not inspect.isclass(value) or module is None or is_layer(value):
+        return False
+    return value.__module__ == module.__name__ or (bool(re.search(OF_SETTINGS, value.__name__)) and is_learners(value.__module__))
 
 
 def is_layer(value: type) -> bool:

@@ -142,9 +142,11 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     parameters = call_parameters(subject, method)
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
-    called = bind_call([each for each in parameters if each.name not in shown], left, style)
+    source = "\n".join(subject.source)
+    parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
+    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts)
     if called is None:
-        return bind_call(parameters, roles, style)
+        return bind_call(parameters, roles, style, parts)
     role_of = {**called.role_of, **shown}
     return Binding({each.name: role_of[each.name] for each in parameters if each.name in role_of})
 
@@ -264,12 +266,17 @@ def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
 
 
 def _passes_on(method: Any) -> bool:
-    """Return True for a method that takes any arguments, such as the __call__ of a base class that calls `forward`."""
+    """Return True for a method that passes any arguments on, such as the __call__ of a base class that calls `forward`."""
     try:
         taken = [*inspect.signature(method).parameters.values()][1:]
     except (TypeError, ValueError):  # an attribute that is no function, such as `loss = 0.0`, and some functions of libraries
         return False
-    return bool(taken) and all(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken)
+    is_any = [each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken]
+    return bool(taken) and (all(is_any) or (any(is_any) and _calls_forward(method)))
+
+
+def _calls_forward(method: Any) -> bool:
+    return "forward" in getattr(getattr(method, "__code__", None), "co_names", ())
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:

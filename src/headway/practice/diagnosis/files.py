@@ -156,7 +156,7 @@ def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Co
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:
-    return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each))]
+    return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
 
 
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
@@ -167,6 +167,13 @@ def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
         return False
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
     return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)
+
+
+def _is_record(value: object) -> bool:
+    """Return True for a named tuple or a dataclass without methods: it holds weights or settings."""
+    if not inspect.isclass(value) or not (hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__")):
+        return False
+    return not any(inspect.isfunction(each) for name, each in vars(value).items() if not name.startswith("_") or name == "__call__")
 
 
 def _is_test(subject: Subject) -> bool:

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.block_calls import flat
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.layers import SHIFT, layer_assignments
+from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule
@@ -62,6 +63,8 @@ class ModelCall(InstanceCall):
             instance = self._instance(self.arguments(_model_inputs(inputs)))
         except Exception:  # the call itself will report it
             return True
+        if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
+            return False
         try:
             write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
         except (RuntimeError, ValueError):
@@ -86,6 +89,7 @@ class ModelCall(InstanceCall):
 
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a model: as a function of its weights, or as a class that holds them."""
+    subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     token_ids = next(role for role in exercise.roles if role.name == "token_ids")

@@ -36,7 +36,10 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
     for name in sorted(hidden):
-        _open_package(name.partition(".")[0], [folder for folder in folders[1:] if _holds(folder, name)])
+        above, root = [folder for folder in folders[1:] if _holds(folder, name)], name.partition(".")[0]
+        if root == path.stem:
+            module.__path__ = [str(folder / root) for folder in above]
+        _open_package(root, above)
 
 
 def _package(folders: list[Path]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
@@ -13,7 +13,9 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.configs import Config
+from headway.practice.diagnosis.calling import DTYPES
+from headway.practice.diagnosis.configs import CONFIG_NAMES, Config
+from headway.practice.diagnosis.param_trees import Node, arrays_of, formed, mapped, sizes_of, tree_read
 from headway.practice.diagnosis.subject import Subject, parameters_of, source_in
 
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
@@ -21,6 +23,9 @@ PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
 
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
 INITIALIZERS = r"init|make|create|new"
+OF_WEIGHTS = r"random|randn|normal|uniform|zeros|ones|glorot|xavier|key|param|weight"
+"""Pattern of the name and the source of a function that makes weights."""
+
 OTHER_SIZE = 2
 """Size of what else a tree holds than the weights of the part, such as the number of layers."""
 
@@ -30,19 +35,70 @@ POSITIONS = r"max|len|ctx|context|block|position"
 
 
 def as_class(subject: Subject, library: str) -> Subject | None:
-    """Return the function as a class that holds its tree; None for a class, and if it takes no tree or the file has no initializer.
+    """Return the function as a class that holds its trees; None for a class, and if it takes no tree whose arrays are known.
 
-    What both the function and the initializer take, such as a config, is passed to both.
+    The tree is the one that a function of the file initializes; without such a function, it has the keys that the function reads, and
+    arrays of the sizes that their names mean.
     """
     if inspect.isclass(subject.value):
         return None
     tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
     initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
-    if not initializers:
-        return None
-    read = _keys_read(subject, tree_parameters[0])
-    params, initializer = tree_parameters[0], initializers[0]
-    sizes_taken, function = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS], subject.value
+    if initializers:
+        return _initialized(subject, tree_parameters[0], initializers[0], library)
+    config = next(
+        (each for each in subject.parameters if re.search(CONFIG_NAMES, each.name.lower()) and each.name not in tree_parameters), None
+    )
+    trees = _trees_read(subject, config)
+    return _made_up(subject, trees, config, library) if trees else None
+
+
+def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str, Node]:
+    """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
+    found: dict[str, Node] = {}
+    for each in subject.parameters:
+        if each.default is each.empty and each is not config:
+            tree = tree_read(subject.value, each.name, subject.module)
+            if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
+                found[each.name] = tree
+    return found if all(sizes_of(tree) is not None for tree in found.values()) else {}
+
+
+def _made_up(subject: Subject, trees: Mapping[str, Node], config: inspect.Parameter | None, library: str) -> Subject:
+    """Return a function as a class that holds trees of zeros; a config is passed to the function, too."""
+    function, kept = subject.value, [each for each in subject.parameters if each.name not in trees and each is not config]
+    sizes = dict.fromkeys(size for tree in trees.values() for size in sizes_of(tree) or ())
+    sizes_taken = [*([config] if config else []), *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sizes)]
+
+    class Holder:
+        def __init__(self, **given: Any) -> None:
+            self._shared = {config.name: given[config.name]} if config else {}
+            arrays = {name: arrays_of(tree, given) for name, tree in trees.items()}
+            self.params = mapped(lambda array: from_numpy(array.astype(DTYPES[library]), library), arrays)
+
+        def __call__(self, **given: Any) -> Any:
+            return function(**{name: formed(tree, self.params[name]) for name, tree in trees.items()}, **self._shared, **given)
+
+    return _with_parameters(subject, Holder, sizes_taken, kept)
+
+
+def _with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
+    """Return the subject with a class in place of its function, with these parameters."""
+    bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(called)]
+    changed: Any = holder
+    changed.__signature__ = inspect.Signature(_named(constructor))
+    changed.__call__.__signature__ = inspect.Signature(bound)
+    changed.__module__ = subject.value.__module__
+    return replace(subject, value=holder)
+
+
+def _initialized(subject: Subject, params: str, initializer: Callable[..., Any], library: str) -> Subject:
+    """Return a function as a class that holds what an initializer returns.
+
+    What both the function and the initializer take, such as a config, is passed to both.
+    """
+    read, function = _keys_read(subject, params), subject.value
+    sizes_taken = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS]
     keys = [each.name for each in parameters_of(initializer) if each.name.lower() in KEYS]
     is_read_here = bool(read) and not re.search(rf"\b{params}\b(?! *[:=]|\[['\"]|\.)", "\n".join(subject.source).partition(":\n")[2])
     shared = {each.name for each in sizes_taken} & {each.name for each in subject.parameters}
@@ -61,11 +117,7 @@ def as_class(subject: Subject, library: str) -> Subject | None:
             return function(**{params: self._closed(self.params)}, **self._shared, **given)
 
     own = [each for each in subject.parameters if each.name != params and each.name not in shared]
-    bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(own)]
-    Holder.__signature__ = inspect.Signature(_named(sizes_taken))  # type: ignore[attr-defined]
-    Holder.__call__.__signature__ = inspect.Signature(bound)  # type: ignore[attr-defined]
-    Holder.__module__ = function.__module__
-    return replace(subject, value=Holder)
+    return _with_parameters(subject, Holder, sizes_taken, own)
 
 
 class _Filled:
@@ -160,10 +212,12 @@ def _initializers(subject: Subject, params: str) -> list[Callable[..., Any]]:
     """Return the functions of the file that may initialize the tree: those that name the keys read from it first, then by similar names."""
     names = vars(subject.module) if subject.module is not None else {}
     initializers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(INITIALIZERS, name, re.IGNORECASE)]
+    sources = {name: source_in(subject.file_source, name) or "" for name in initializers}
+    initializers = [name for name in initializers if re.search(OF_WEIGHTS, f"{name}\n{sources[name]}", re.IGNORECASE)]
     words, read = set(re.findall("[a-z]+", subject.name.lower())), _keys_read(subject, params)
     initializers.sort(
         key=lambda name: (
-            not _names_all(source_in(subject.file_source, name) or "", read),
+            not _names_all(sources[name], read),
             -len(words & set(re.findall("[a-z]+", name.lower()))),
         )
     )

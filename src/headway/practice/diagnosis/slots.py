@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
 from headway.practice.diagnosis.own_tensors import holds_data
+from headway.practice.diagnosis.subject import is_learners
 
 SUBMODULES = "headway.practice.diagnosis.submodules"
 """Module that defines the ready-made submodules."""
@@ -93,8 +95,13 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         elif holds_data(value):
             if isinstance(value.data, numpy.ndarray) and value.data.ndim and not _is_mask(str(key), value.data):
                 yield Slot(here, value, "data", value.data)
-        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES):
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES) or _is_near(value):
             yield from _walk(value, here, home, seen)
+
+
+def _is_near(value: Any) -> bool:
+    """Return True for an instance of a class that the learner's file imports from another file of the same author."""
+    return not inspect.isclass(value) and hasattr(value, "__dict__") and is_learners(type(value).__module__)
 
 
 def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
@@ -110,7 +117,7 @@ def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(holder, list | tuple):
         yield from enumerate(holder)
     else:
-        yield from vars(holder).items()
+        yield from getattr(holder, "__dict__", {}).items()
 
 
 def _put(owner: Any, key: Any, value: Any) -> None:

@@ -110,13 +110,21 @@ def _defined_in(text: str) -> dict[str, ast.stmt]:
 
 def _module_near(value: Any, module: ModuleType | None) -> ModuleType | None:
     """Return the module of a class or function that a file imports from another file of the same author, not from an installed package."""
-    if not (inspect.isclass(value) or inspect.isfunction(value)) or value.__module__.partition(".")[0] == "headway":
+    if not (inspect.isclass(value) or inspect.isfunction(value)) or not is_learners(value.__module__):
         return None
-    other = sys.modules.get(value.__module__)
-    place = getattr(other, "__file__", None)
-    if place is None or other is module or re.search(r"(site|dist)-packages", place):
-        return None
-    return None if Path(place).is_relative_to(sysconfig.get_path("stdlib")) else other
+    other = sys.modules[value.__module__]
+    return None if other is module else other
+
+
+def is_learners(name: str) -> bool:
+    """Return True for a module that was imported from a file of the learner, not from an installed package."""
+    place = getattr(sys.modules.get(name), "__file__", None)
+    return place is not None and name.partition(".")[0] != "headway" and _is_learners(place)
+
+
+@cache
+def _is_learners(place: str) -> bool:
+    return not re.search(r"(site|dist)-packages", place) and not Path(place).is_relative_to(sysconfig.get_path("stdlib"))
 
 
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:

@@ -25,7 +25,7 @@ FEED_FORWARD = (
     "feed_forward ff ffn mlp feed_forward_block feedforward position_wise_feed_forward positionwise_feed_forward pos_ffn ffn_block"
 )
 
-WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
+WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att\w*\("
 """Pattern of source code in which the attention returns more than its output."""
 
 
@@ -40,6 +40,14 @@ KINDS: tuple[tuple[Kind, str], ...] = (
 
 ACTIVATIONS = {"relu": functions.relu, "gelu_tanh": functions.gelu_tanh}
 """Activations of ready-made feed-forwards. The process that answers the judge keeps only functions that code names."""
+
+
+SIZE_WORDS = (
+    ("head_dim", r"head_?(dim|size)|^d_(k|v|head)$"),
+    ("num_heads", r"head|^h$"),
+    ("intermediate_size", r"ff|inner|inter|hidden_dim"),
+    ("hidden_size", r"^(d_?)?model(_dim)?$|^(d|dim|size|width|features|hidden(_size)?|n_embd|embed(_dim|_size)?|emb_dim)$"),
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,17 @@ class Submodule:
     num_returned: int = 1
     is_causal: bool = False
     activation: str = "relu"
+
+    def size(self, name: str) -> int | None:
+        """Return the size that a name means; None if it means none of a part."""
+        sizes = {
+            "hidden_size": self.width,
+            "num_heads": self.num_heads,
+            "intermediate_size": self.inner,
+            "head_dim": self.width // self.num_heads,
+        }
+        meant = next((each for each, pattern in SIZE_WORDS if re.search(pattern, snake(name))), None)
+        return sizes[meant] if meant is not None else None
 
     def made(self, library: str) -> Any:
         """Return a new submodule."""
@@ -142,7 +161,27 @@ def _classes(library: str) -> dict[Kind, Any]:
     def linear(inner: int, outer: int) -> Any:
         return _Linear(library, inner, outer) if nn is None else nn.Linear(inner, outer)
 
-    class Attention(base):  # type: ignore[misc, valid-type]
+    class Part(base):  # type: ignore[misc, valid-type]
+        """A part whose sizes may be read under any name."""
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                size = None if name.startswith("_") or "spec" not in {*vars(self)} else self.spec.size(name)
+                if size is None:
+                    raise
+                return size
+
+        def train(self, mode: bool = True) -> Any:
+            """Change nothing: there is no dropout."""
+            return self if nn is None else super().train(mode)
+
+        def eval(self) -> Any:
+            """Change nothing, as `train`."""
+            return self.train(False)
+
+    class Attention(Part):
         def __init__(self, spec: Submodule) -> None:
             super().__init__()
             self.query, self.key, self.value, self.output = (linear(spec.width, spec.width) for _ in range(4))
@@ -158,7 +197,7 @@ def _classes(library: str) -> dict[Kind, Any]:
             )
             return answer if spec.num_returned == 1 else (answer, *[None] * (spec.num_returned - 1))
 
-    class FeedForward(base):  # type: ignore[misc, valid-type]
+    class FeedForward(Part):
         def __init__(self, spec: Submodule) -> None:
             super().__init__()
             self.up, self.down = linear(spec.width, spec.inner), linear(spec.inner, spec.width)
@@ -168,7 +207,7 @@ def _classes(library: str) -> dict[Kind, Any]:
             weights = FeedForwardWeights(_weights(self.up), _weights(self.down))
             return functions.feed_forward(x, weights, activation=ACTIVATIONS[self.spec.activation])
 
-    class Block(base):  # type: ignore[misc, valid-type]
+    class Block(Part):
         """A block of GPT-2 that takes its input from any arguments, and returns what else the block that it replaces returned."""
 
         def __init__(self, spec: Submodule) -> None:

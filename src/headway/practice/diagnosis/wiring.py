@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,11 +23,16 @@ from headway.practice.names import fitting
 def parts_of(module: Any) -> Iterator[tuple[Any, str, Any, Kind]]:
     """Yield the outermost parts of a torch module: their owner, the name in it, the part, and its kind."""
     for name, child in module.named_children():
-        kind = kind_of(name) or kind_of(type(child).__name__)
+        kind = None if _has_no_effect(child) else kind_of(name) or kind_of(type(child).__name__)
         if kind is not None and not _is_wrapper(child, kind):
             yield module, name, child, kind
         else:
             yield from parts_of(child)
+
+
+def _has_no_effect(part: Any) -> bool:
+    """Return True for a dropout, whose name may be that of the part before it."""
+    return bool(re.search("Dropout|DropPath|Identity", type(part).__name__))
 
 
 def _is_wrapper(part: Any, kind: Kind) -> bool:

@@ -50,12 +50,13 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)alpha$", 1.0),
     (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
     (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
+    (r"^(random_?)?seed$", 0),
     (r"cache|past|history|prev(ious)?_state|layer_state", None),
     (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
 )  # fmt: skip
 """Values that have no effect, by words in the name of a parameter."""
 
-NO_SIZE = r"(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
+NO_SIZE = r"^(no|tied?|share)_|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
 """Words of settings that are no sizes."""
 
 NOTHING: Any = object()

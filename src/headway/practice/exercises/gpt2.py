@@ -131,7 +131,22 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "batch, inner width four times the hidden size", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **usual}, BATCH
         ),
+        Probe(
+            "batch, inner biases missing", {"token_ids": numpy.array([[3, 10, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "c_attn")}, BATCH
+        ),
+        Probe("batch, attention biases missing", {"token_ids": numpy.array([[3, 10, 3], [7, 1, 2]]), **_unbiased(usual, "attn")}, BATCH),
+        Probe("batch, no biases", {"token_ids": numpy.array([[3, 10, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "attn", "mlp")}, BATCH),
     )
+
+
+def _unbiased(model: Inputs, *parts: str) -> Inputs:
+    """Return a model with zero biases in these parts of its blocks: c_attn alone, attn, mlp."""
+
+    def without(name: str, layers: Inputs) -> Inputs:
+        return {key: {"w": each["w"], "b": 0 * each["b"]} if name in parts or key in parts else each for key, each in layers.items()}
+
+    blocks = [block | {name: without(name, block[name]) for name in ("attn", "mlp")} for block in model["blocks"]]
+    return model | {"blocks": blocks}
 
 
 POSITIONS = (

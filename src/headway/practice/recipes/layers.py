@@ -213,6 +213,7 @@ SIZES = (
     ROLES.size("head_dim", _head_dim),
     ROLES.size("value_dim", _head_dim),
     ROLES.size("intermediate_size", extent("up_weight", 0)),
+    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"]),
     ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
     ROLES.size("context_length", _longest),
     ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
