@@ -81,6 +81,24 @@ def test_a_file_that_uses_a_missing_package_while_it_is_imported_cannot_run(tmp_
     assert "pip install no_such_package" in first.causes[0].fix.en
 
 
+def test_a_missing_part_of_a_namespace_package_hides_no_definitions(tmp_path):
+    (tmp_path / "vendor").mkdir()
+    text = "from vendor.notebook import drive\ndrive.mount('/')\n\ndef relu(x):\n    return x * (x > 0)\n"
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_a_class_that_a_missing_package_decorates_hides_no_other_definitions(tmp_path):
+    text = (
+        "from no_such_package import struct\n\n@struct.dataclass\nclass Config:\n    width: int\n\ndef relu(x):\n    return x * (x > 0)\n"
+    )
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_values_that_a_file_chooses_are_known_although_it_does_not_run(tmp_path):
+    text = "SMOOTH = False\nif SMOOTH:\n    FLOOR = 1\nelse:\n    FLOOR = 0\nopen('no such file')\n\ndef relu(x):\n    return x * (x > FLOOR)\n"
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
 def test_a_file_that_handles_a_missing_package_itself_gets_the_exception(tmp_path):
     text = """
 try:

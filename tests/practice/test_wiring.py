@@ -54,6 +54,71 @@ class TransformerBlock(nn.Module):
         return h + self.feed_forward(self.ffn_norm(h))
 """
 
+SHARED_TABLE = LLAMA.replace("freqs_cis", "rope_freqs").replace("self.attention, self.feed_forward", "self.attention, self.swiglu")
+SHARED_TABLE = SHARED_TABLE.replace("self.feed_forward(", "self.swiglu(")
+
+OPTIONAL_FIELDS = """
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.layer = nn.MultiheadAttention(config.d_model, config.n_head, batch_first=True)
+    def forward(self, x, mask=None):
+        return self.layer(x, x, x, attn_mask=mask, need_weights=False)[0]
+
+class SwiGLU(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.gate, self.up = (nn.Linear(config.d_model, config.d_ff, bias=False) for _ in range(2))
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=False)
+    def forward(self, x):
+        return self.down(nn.functional.silu(self.gate(x)) * self.up(x))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        if getattr(config, "num_experts", 0) >= 2:
+            raise NotImplementedError
+        self.norm1, self.norm2 = nn.RMSNorm(config.d_model), nn.RMSNorm(config.d_model)
+        self.attn, self.ffn = Attention(config), SwiGLU(config)
+    def forward(self, x, mask=None):
+        h = x + self.attn(self.norm1(x), mask)
+        return h + self.ffn(self.norm2(h))
+"""
+
+IN_MLX = """
+import mlx.core as mx
+import mlx.nn as nn
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.rope = heads, nn.RoPE(dim // heads)
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(dim, dim, bias=False) for _ in range(4))
+    def __call__(self, x, mask=None):
+        split = lambda y: y.reshape(*x.shape[:2], self.heads, -1).transpose(0, 2, 1, 3)
+        q, k, v = split(self.wq(x)), split(self.wk(x)), split(self.wv(x))
+        y = mx.fast.scaled_dot_product_attention(self.rope(q), self.rope(k), v, scale=q.shape[-1] ** -0.5, mask=mask)
+        return self.wo(y.transpose(0, 2, 1, 3).reshape(x.shape))
+
+class FeedForward(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(dim, 4 * dim), nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
+    def __call__(self, x):
+        return self.down(nn.silu(self.gate(x)) * self.up(x))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        self.ln1, self.ln2 = nn.RMSNorm(n_embd), nn.RMSNorm(n_embd)
+        self.attn, self.mlp = Attention(n_embd, n_head), FeedForward(n_embd)
+    def __call__(self, x, mask=None):
+        x = x + self.attn(self.ln1(x), mask)
+        return x + self.mlp(self.ln2(x))
+"""
+
 PARAMETRIC = """
 from torch import nn
 
@@ -73,6 +138,21 @@ def verdict_on(tmp_path, text, name):
     module = load_module(path, text)
     subject = next(each for each in subjects_of(module, text) if each.name == name)
     return settled([diagnose(subject, recognised(subject))])[0]
+
+
+@pytest.mark.parametrize("text", [SHARED_TABLE, OPTIONAL_FIELDS], ids=["table under another name", "optional field of the config"])
+def test_blocks_in_other_forms_are_judged_with_correct_parts(tmp_path, text):
+    verdict = verdict_on(tmp_path, text, "TransformerBlock")
+    assert verdict.is_correct
+    wrong = text.replace("self.ffn(self.norm2(h))", "self.ffn(h)").replace("self.swiglu(self.ffn_norm(h))", "self.swiglu(h)")
+    assert wrong != text
+    assert not verdict_on(tmp_path, wrong, "TransformerBlock").is_correct
+
+
+def test_a_block_of_mlx_is_judged_with_correct_parts(tmp_path):
+    pytest.importorskip("mlx.nn")
+    assert verdict_on(tmp_path, IN_MLX, "TransformerBlock").is_correct
+    assert not verdict_on(tmp_path, IN_MLX.replace("self.mlp(self.ln2(x))", "self.mlp(x)"), "TransformerBlock").is_correct
 
 
 def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(tmp_path):

@@ -147,8 +147,12 @@ PATTERNS = {
     "kv_cache": Pattern(
         r"^(?!.*(att(entio)?n|size|memory|bytes|compare|generat|estimate)).*(kv_?(full_?)?cache|key_?value_?cache)|(update|append)(_to)?_?(kv|cache)|cache_?(update|append)|^Cache$",
     ),
-    "pair_counts": Pattern(r"get_stats|get_pairs?_?(stats|count|freq)|count_?(pair|bigram)|pair_?(count|freq|stat)|compute_pair"),
-    "merge_pair": Pattern(r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$"),
+    "pair_counts": Pattern(
+        r"get_stats|get_pairs?_?(stats|count|freq)|count_?(pair|bigram)|pair_?(count|freq|stat)|compute_pair", r"(pair|bigram)s$"
+    ),
+    "merge_pair": Pattern(
+        r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$", r"^(?!.*(train|att|kv|lora|head|weight)).*merge"
+    ),
     "bpe_train": Pattern(
         r"train_?(bpe|tokenizer|byte)|bpe_?train|learn_?bpe|(byte_?)?pair_?encoding(?!.*(decode|encode))"
         r"|^(run_)?train_?bpe$|get_merges",

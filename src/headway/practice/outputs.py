@@ -67,6 +67,8 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
         )
     if isinstance(expected, str | bytes) or isinstance(answer, str | bytes):
         return type(answer) is type(expected) and bool(answer == expected)
+    if isinstance(answer, tuple) and all(isinstance(each, numpy.ndarray | numpy.generic) and each.ndim == 0 for each in answer):
+        answer = numpy.asarray(answer)  # token ids as a tuple
     if answer is None or expected is None or isinstance(answer, tuple | dict):
         return False
     answer, expected = numpy.asarray(answer), numpy.asarray(expected)

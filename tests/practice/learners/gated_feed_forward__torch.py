@@ -87,3 +87,15 @@ class Right_gate_and_numbers(nn.Module):  # noqa: N801
 
     def forward(self, x):
         return self.w2(F.silu(self.w_gate(x)) * self.w1(x))
+
+
+class Right_unused_block_size(nn.Module):  # noqa: N801
+    def __init__(self, block_size=512, embeddings_dims=768):
+        super().__init__()
+        hidden_dims = int(2 * (4 * embeddings_dims) / 3)
+        self.linear_layer1 = nn.Linear(embeddings_dims, hidden_dims, bias=False)
+        self.linear_layer2 = nn.Linear(embeddings_dims, hidden_dims, bias=False)
+        self.linear_layer3 = nn.Linear(hidden_dims, embeddings_dims, bias=False)
+
+    def forward(self, x):
+        return self.linear_layer3(torch.nn.functional.silu(self.linear_layer1(x)) * self.linear_layer2(x))

@@ -113,3 +113,15 @@ def wrong_overlapping_occurrences(ids, pair, idx):
         elif i == 0 or (ids[i - 1], token) != pair:
             out.append(token)
     return out
+
+
+def right_word_tuple(word, best_pair, new_token_id):
+    new_word, k = [], 0
+    while k < len(word):
+        if k < len(word) - 1 and (word[k], word[k + 1]) == best_pair:
+            new_word.append(new_token_id)
+            k += 2
+        else:
+            new_word.append(word[k])
+            k += 1
+    return tuple(new_word)

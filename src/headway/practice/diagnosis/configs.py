@@ -8,7 +8,7 @@ import dis
 import inspect
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
 from typing import Any
@@ -41,17 +41,23 @@ class Config:
     """A config object that returns sizes as attributes or items, under any name that learners use."""
 
     def __init__(
-        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Iterable[str] = ()
+        self,
+        sizes: Mapping[str, Any],
+        roles: Sequence[Role],
+        dropout: float,
+        base: Any = None,
+        names: Iterable[str] = (),
+        optional: Collection[str] = (),
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
-        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True))
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True), optional)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if re.fullmatch(COPIES, name):
             return lambda *_: self
-        sizes, roles, dropout, base, meant = self.__dict__["_made_from"]
+        sizes, roles, dropout, base, meant, optional = self.__dict__["_made_from"]
         role = meant.get(name) or roles_of_names([name], roles).get(name)
         value = _value_of(name, role, sizes, dropout)
         if value is not NOTHING:
@@ -59,6 +65,8 @@ class Config:
         fallback = fields_of(base).get(name, NOTHING) if base is not None else NOTHING
         if fallback is NOTHING and re.search(CONFIG_NAMES, name):  # the settings of a part
             return self
+        if fallback is NOTHING and name in optional:
+            raise AttributeError(name)
         value = neutral_value(name) if fallback is NOTHING else fallback
         return None if value is NOTHING else value  # a setting that is not given
 
@@ -112,6 +120,11 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
 def fields_read(subject: Subject, name: str) -> set[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
     return _read_in("\n".join(line.partition("#")[0] for line in subject.source), name)
+
+
+def optional_fields(subject: Subject, name: str) -> set[str]:
+    """Return the fields of a variable that the file's code can do without, because it reads them by getattr with a default."""
+    return set(re.findall(rf"""\bgetattr\(\s*(?:self\.)?{re.escape(name)}\s*,\s*["'](\w+)["']\s*,""", subject.file_source))
 
 
 def _read_in(text: str, name: str) -> set[str]:

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.configs import (
     fields_read,
     globals_read,
     is_size_role,
+    optional_fields,
 )
 from headway.practice.diagnosis.rotation import NUM_STYLES
 from headway.practice.diagnosis.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
@@ -94,7 +95,7 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
         return base.at(sizes)
     if base is not None:
         return configured(base, sizes, roles, dropout)
-    return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name))
+    return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name), optional_fields(subject, name))
 
 
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:

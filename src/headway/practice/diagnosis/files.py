@@ -99,10 +99,13 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
             elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 try:
                     exec(code, module.__dict__)
-                except NameError as error:
-                    if error.name not in unset:
+                except (NameError, ModuleNotFoundError) as error:  # a decorator or a base class of a missing package
+                    if isinstance(error, NameError) and error.name not in unset:
                         raise
                     unset.add(statement.name)
+            elif _is_choice_of_values(statement):
+                with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
+                    exec(code, module.__dict__)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
                 unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
                 with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
@@ -112,6 +115,16 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
+
+
+def _is_choice_of_values(statement: ast.stmt) -> bool:
+    """Return True for an `if` that only chooses values: no branch has more than assignments and imports."""
+    if not isinstance(statement, ast.If):
+        return False
+    return all(
+        isinstance(each, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Pass) or _is_choice_of_values(each)
+        for each in (*statement.body, *statement.orelse)
+    )
 
 
 def _name_of_length(statement: ast.Assign | ast.AnnAssign) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import sys
 import sysconfig
@@ -86,7 +87,9 @@ class Placeholder:
 
     @property
     def _package(self) -> str:
-        return self._path.partition(".")[0]
+        """The package that is missing, which may be a part of a namespace package: `google.colab`."""
+        prefixes = itertools.accumulate(self._path.split("."), "{}.{}".format)
+        return next(name for name in prefixes if isinstance(getattr(sys.modules.get(name), "__loader__", None), MissingPackages))
 
 
 def _not_found(name: str) -> ModuleNotFoundError:
@@ -106,7 +109,8 @@ class MissingPackages(MetaPathFinder, Loader):
         """Return a spec for a placeholder, or None."""
         parent = sys.modules.get(name.rpartition(".")[0])
         is_inside = parent is not None and isinstance(getattr(parent, "__loader__", None), MissingPackages)
-        if not is_inside and ("." in name or name in ARRAY_LIBRARIES or not self._is_imported_by_learner()):
+        is_part = "." in name and getattr(parent, "__file__", None) is not None  # namespace packages, such as google, have no file
+        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not self._is_imported_by_learner()):
             return None
         return ModuleSpec(name, self, is_package=True)
 

@@ -27,11 +27,12 @@ def _length(inputs: Inputs) -> int:
 
 
 def _complex(inputs: Inputs, style: int) -> Any:
-    """Return unit rotations: complex numbers, or pairs of cosine and sine."""
+    """Return unit rotations: complex numbers, pairs of cosine and sine, or all cosines before all sines."""
     length, half = _length(inputs), (head_dim(inputs) or 0) // 2
     if style % 2 == 0:
         return numpy.ones((length, half), numpy.complex128)
-    return numpy.stack([numpy.ones((length, half)), numpy.zeros((length, half))], -1)
+    parts = [numpy.ones((length, half)), numpy.zeros((length, half))]
+    return numpy.stack(parts, -1) if style == 1 else numpy.concatenate(parts, -1)
 
 
 def _wave(value: float) -> Callable[[Inputs, int], Any]:
@@ -47,11 +48,11 @@ NUM_STYLES = 4
 """Number of shapes of such tables that are tried."""
 
 TABLES: tuple[tuple[str, Callable[[Inputs, int], Any]], ...] = (
-    (r"^(freqs?|freqs?_?cis|freqs?_?complex|rope|rope_cache|freqs?_complex_form)$", _complex),
-    (r"^cos(ine)?s?(_cached?)?$", _wave(1.0)),
-    (r"^sin(e)?s?(_cached?)?$", _wave(0.0)),
     (r"position_?embeddings?|rotary_?emb|cos_sin", lambda inputs, style: (_wave(1.0)(inputs, style), _wave(0.0)(inputs, style))),
     (r"position_?ids|token_?positions", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
+    (r"(^|_)cos(ine)?s?(_|$)", _wave(1.0)),
+    (r"(^|_)sin(e)?s?(_|$)", _wave(0.0)),
+    (r"(^|_)(freqs?|freqs?cis|cis|rope|rotary)(_|$)", _complex),
 )  # fmt: skip
 """Tables of angles 0, by the names of parameters for them: they leave queries and keys as they are."""
 

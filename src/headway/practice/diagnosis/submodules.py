@@ -34,7 +34,7 @@ Kind = Literal["attention", "feed_forward", "norm", "block"]
 KINDS: tuple[tuple[Kind, str], ...] = (
     ("norm", r"norm|(^|_)ln"),
     ("attention", r"att(entio)?n|(^|_)mh?s?a(_|$)"),
-    ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?foo?r?ward|moe|experts"),
+    ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?foo?r?ward|moe|experts|glu(_|$)"),
 )
 """Kinds of parts, and the words in their names; the first that matches counts."""
 

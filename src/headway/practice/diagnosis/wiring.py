@@ -16,18 +16,25 @@ from typing import Any
 import numpy
 
 from headway.arrays import to_numpy
+from headway.practice.diagnosis.slots import is_module, module_library
 from headway.practice.diagnosis.submodules import Kind, Submodule, kind_of
 from headway.practice.names import fitting
 
 
 def parts_of(module: Any) -> Iterator[tuple[Any, str, Any, Kind]]:
-    """Yield the outermost parts of a torch module: their owner, the name in it, the part, and its kind."""
-    for name, child in module.named_children():
+    """Yield the outermost parts of a module of torch or MLX: their owner, the name in it, the part, and its kind."""
+    for name, child in _children(module):
         kind = None if _has_no_effect(child) else kind_of(name) or kind_of(type(child).__name__)
         if kind is not None and not _is_wrapper(child, kind):
             yield module, name, child, kind
         else:
             yield from parts_of(child)
+
+
+def _children(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the modules that a module holds as attributes, with their names."""
+    children = module.named_children() if module_library(type(module)) == "torch" else module.children().items()
+    yield from ((name, child) for name, child in children if is_module(child))
 
 
 def _has_no_effect(part: Any) -> bool:
@@ -37,8 +44,8 @@ def _has_no_effect(part: Any) -> bool:
 
 def _is_wrapper(part: Any, kind: Kind) -> bool:
     """Return True for a module around other parts: a list, or one that takes what it connects to its residual."""
-    forward = type(part).forward
-    if forward.__qualname__.startswith(("Module.", "_forward_unimplemented")):
+    forward = getattr(type(part), "forward" if module_library(type(part)) == "torch" else "__call__", None)
+    if forward is None or forward.__qualname__.startswith(("Module.", "_forward_unimplemented")):
         return True
     taken = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
     return kind == "norm" and (len(taken) > 1 or any(True for _ in parts_of(part)))
@@ -126,17 +133,19 @@ def _hidden(output: Any) -> numpy.ndarray:
 def wire(module: Any, spec: Submodule) -> None:
     """Replace a module's parts by ready-made ones.
 
-    Errors   ValueError if it has not the parts of a layer, or if one is neither of torch nor judged by itself
+    Errors   ValueError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
     """
     parts = list(parts_of(module))
     kinds = [kind for *_, kind in parts]
-    own = [part for *_, part, _ in parts if not type(part).__module__.startswith("torch.")]
+    own = [part for *_, part, _ in parts if not type(part).__module__.startswith(("torch.", "mlx."))]
+    library = module_library(type(module))
     if (
-        "attention" not in kinds
+        library is None
+        or "attention" not in kinds
         or kinds.count("feed_forward") != 1
         or not own
         or not all(any(fitting(type(part).__name__)) for part in own)
     ):
         raise ValueError(f"got parts {kinds}, expected those of a layer")
     for owner, name, _, kind in parts:
-        setattr(owner, name, replace(spec, kind=kind).made("torch"))
+        setattr(owner, name, replace(spec, kind=kind).made(library))

@@ -56,6 +56,9 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
 )  # fmt: skip
 """Values that have no effect, by words in the name of a parameter."""
 
+OF_DATA = ("context_length", "batch_size")
+"""Sizes of the data, which are no widths even where a part does not take them: `block_size`."""
+
 NO_SIZE = r"^(no|tied?|share)_|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
 """Words of settings that are no sizes."""
 
@@ -114,7 +117,7 @@ def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role |
     if is_dropout(name) or re.search(NO_SIZE, snake(name)):
         return None
     known = {role.name for role in roles}
-    meant = next((role_name for role_name, pattern in WORDS if role_name in known and re.search(pattern, snake(name))), None)
+    meant = next((role for role, pattern in WORDS if role in {*known, *OF_DATA} and re.search(pattern, snake(name))), None)
     return next((role for role in free if role.name == meant), None)
 
 

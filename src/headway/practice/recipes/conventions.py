@@ -81,7 +81,7 @@ FEWER_AXES = (
         role="x",
         without="axis",
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"
-        r"(?=(.|\n)*(vector|\b1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
+        r"(?=(.|\n)*(vector|(\b|_)1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
         file_names=OF_SCORES,
     ),
     Convention(

@@ -102,6 +102,11 @@ def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | N
 
 SUMMED = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()}
 OF_EACH_ROW = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0)}
+PER_ROW = (
+    r"(?i)reduction *= *['\"]none|\A(?!(.|\n)*(mean|averag))"
+    r"(.|\n)*(with_integer_labels|\bper[- _](example|sample|token|row|position|element)|unreduced)"
+)
+"""Source of a function that returns the loss of each row, as optax does."""
 GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def (backward|gradient|derivative)"
 """Source of a class whose own gradient is that of the sum: it never counts the targets."""
 
@@ -133,7 +138,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
-            Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=r"reduction *= *['\"]none"),
+            Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
         ),
         (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
         (
