@@ -59,6 +59,10 @@ PRACTICE = {
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 
 
+DIAGNOSIS = ("reading", "calls", "classes", "adapters", "checks", "explain", "repair")
+"""The packages of the diagnosis: each imports earlier ones only, and none the modules that connect them."""
+
+
 @cache
 def imports() -> list[tuple[str, str, str]]:
     """(part, imported part, file) for every import of one part by another, those inside functions included."""
@@ -109,6 +113,19 @@ def test_the_catalogue_does_not_import_the_diagnosis():
                     for names in whole
                     if names[:2] == ["headway", "practice"] and names[2] not in {part, *PRACTICE[part]}
                 }
+    assert not wrong
+
+
+def test_the_packages_of_the_diagnosis_import_earlier_ones_only():
+    wrong = set()
+    folder = SOURCE / "practice" / "diagnosis"
+    assert set(DIAGNOSIS) == {path.parent.name for path in folder.glob("*/__init__.py")}
+    for number, package in enumerate(DIAGNOSIS):
+        for path in sorted((folder / package).glob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("headway.practice.diagnosis."):
+                    imported = {node.module.split(".")[3]} if node.module.count(".") > 2 else {alias.name for alias in node.names}
+                    wrong |= {(f"{package}/{path.name}", name) for name in imported - set(DIAGNOSIS[: number + 1])}
     assert not wrong
 
 

@@ -7,9 +7,9 @@ import pytest
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.sandbox import check_file
-from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercises import exercise
 
 pytest.importorskip("torch")

@@ -7,13 +7,13 @@ from types import ModuleType
 
 import pytest
 
+from headway.practice.diagnosis.classes.usages import File, Place, usages
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import settled
-from headway.practice.diagnosis.evaluating import Shape, UnknownValueError
 from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.reading.evaluating import Shape, UnknownValueError
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.recognising import recognised
-from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.diagnosis.usages import File, Place, usages
 
 HEAD = """import copy
 import math

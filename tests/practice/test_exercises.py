@@ -9,10 +9,10 @@ import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.practice.diagnosis.binding import bind
-from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.calls.binding import bind
+from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
+from headway.practice.diagnosis.checks.gradients import slope_of
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.gradients import slope_of
-from headway.practice.diagnosis.repair import with_repairs
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
+from headway.practice.diagnosis.repairing import with_repairs
 from headway.practice.exercises import exercise
 
 pytestmark = pytest.mark.sampled(3)

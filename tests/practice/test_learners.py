@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercises import exercise
 
 pytestmark = pytest.mark.sampled(7)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy
 
-from headway.practice.diagnosis import memory
+from headway.practice.diagnosis.checks import memory
+from headway.practice.diagnosis.checks.memory import Comparisons, Memory, Outputs
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.memory import Comparisons, Memory, Outputs
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 
 

@@ -7,11 +7,13 @@ from types import ModuleType
 
 import pytest
 
+from headway.practice.diagnosis import repairing
+from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.repair import find_repair, verdicts, with_repair
+from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+from headway.practice.diagnosis.repair import find_repair
 from headway.practice.diagnosis.repair.text import applied
-from headway.practice.diagnosis.subject import Subject, subjects_of
-from headway.practice.diagnosis.trials import trials_of
+from headway.practice.diagnosis.repairing import with_repair
 from headway.practice.exercises import exercise
 from headway.practice.verdict import Repair
 from tests.practice.programs import (
@@ -223,7 +225,7 @@ def test_a_cause_that_no_change_of_the_code_confirms_is_likely(monkeypatch):
     subject = subject_of(with_slips(GELU, [("0.044715", "0.44715")])[0])
     verdict = diagnose(subject, exercise("gelu"))
     assert with_repair(verdict, subject, exercise("gelu")).confidence == "certain"
-    monkeypatch.setattr(verdicts, "find_repair", lambda *_, **__: None)
+    monkeypatch.setattr(repairing, "find_repair", lambda *_, **__: None)
     unconfirmed = with_repair(verdict, subject, exercise("gelu"))
     assert unconfirmed.confidence == "likely"
     assert ": wrong (probably)" in str(unconfirmed)

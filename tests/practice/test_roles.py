@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.diagnosis import caches, model_calls, optimizers
+from headway.practice.diagnosis.adapters import caches, model_calls, optimizers
 from headway.practice.exercise import Role
 from headway.practice.exercises import exercises
 from headway.practice.recipes import layers

@@ -11,7 +11,7 @@ import pytest
 
 from headway.practice import names, roles
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.message import PracticeError
 from headway.practice.sentences import untranslated
 from headway.practice.skeleton import LIST, ROLE_NAMES, new_exercise

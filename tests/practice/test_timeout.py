@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from headway.practice.diagnosis.classes.param_trees import sizes_of, tree_read
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.files import load_module, with_exercises
-from headway.practice.diagnosis.param_trees import sizes_of, tree_read
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercises import exercise
 
 NAMED_TUPLES = """

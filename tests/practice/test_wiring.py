@@ -5,9 +5,9 @@ import pytest
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.sandbox import check_file
-from headway.practice.diagnosis.subject import subjects_of
 
 pytestmark = pytest.mark.sampled(5)
 
@@ -198,7 +198,7 @@ def test_a_file_that_names_cuda_runs_on_the_processor(tmp_path):
 
 
 def test_masks_named_after_encoder_and_decoder_are_not_exchanged():
-    from headway.practice.diagnosis.binding import bind_call
+    from headway.practice.diagnosis.calls.binding import bind_call
     from headway.practice.exercises import exercise
 
     def forward(x, e_output, e_mask, d_mask):

@@ -13,9 +13,9 @@ import numpy
 from headway.look.axes import AxisNames, names_for, parse_shapes
 from headway.look.recording import record
 from headway.look.trace import Trace
-from headway.practice.diagnosis.conventions import encoded_for
-from headway.practice.diagnosis.subject import Subject, subjects_of
-from headway.practice.diagnosis.trials import Trial, trials_of
+from headway.practice.diagnosis.calls.conventions import encoded_for
+from headway.practice.diagnosis.checks.trials import Trial, trials_of
+from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.exercise import Exercise, Probe
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.examining import loaded

@@ -37,8 +37,8 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
     from headway.practice import exercises
     from headway.practice.diagnosis.diagnose import diagnose
     from headway.practice.diagnosis.files import check_name
+    from headway.practice.diagnosis.reading.subject import subject_of
     from headway.practice.diagnosis.recognising import recognised
-    from headway.practice.diagnosis.subject import subject_of
     from headway.practice.message import Message, PracticeError
 
     found = subject_of(subject)

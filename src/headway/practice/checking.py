@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway.practice import ready_made
-from headway.practice.diagnosis.failure import FILE_TITLE
+from headway.practice.diagnosis.explain.failure import FILE_TITLE
 from headway.practice.diagnosis.files import check_name, nothing_found
+from headway.practice.diagnosis.reading.subject import definitions
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
-from headway.practice.diagnosis.subject import definitions
 from headway.practice.judge.shown import printable
 from headway.practice.judge.static import is_abstract, is_test_case
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error

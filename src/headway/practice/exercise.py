@@ -181,7 +181,7 @@ class Exercise:
     recoveries   numbers that can be measured from a learner's function
     fused        roles of weights that a class may store concatenated in one array, such as query, key and value
     related      exercises with similar names, tried if this one explains nothing
-    drawing      handling of functions that sample randomly (diagnosis.drawing): "read" their probabilities, or return the
+    drawing      handling of functions that sample randomly (diagnosis.adapters.drawing): "read" their probabilities, or return the
                  "likeliest" token from every draw; None for no handling
     is_trained_through  True if gradients must flow through the function
     calls        name of the ways to call it (diagnosis.adapters), for what is neither a function of the roles nor a class that

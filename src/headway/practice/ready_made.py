@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from headway.practice.diagnosis.subject import definitions
+from headway.practice.diagnosis.reading.subject import definitions
 from headway.practice.message import EMPTY, Message
 from headway.practice.source import Source
 from headway.practice.verdict import Cause, Verdict

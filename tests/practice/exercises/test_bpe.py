@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 from headway.practice.names import means
 from headway.practice.recipes.byte_pairs import ranks, read_merges, vocabulary
@@ -59,7 +59,7 @@ def test_encoding_and_decoding_match_hugging_face_tokenizers(text):
     ],
 )
 def test_merges_are_read_in_every_form(answer):
-    from headway.practice.diagnosis.compare import as_numbers
+    from headway.practice.diagnosis.calls.compare import as_numbers
 
     assert read_merges(as_numbers(answer)) == ((b"a", b"b"), (b"ab", b"c"))
     assert read_merges(as_numbers(({0: b"a"}, answer))) == ((b"a", b"b"), (b"ab", b"c"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject, subjects_of
+from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.exercises import exercise
 from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
 from headway.practice.names import means

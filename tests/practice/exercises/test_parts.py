@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 from headway.practice.names import by_name
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 from headway.practice.names import means
 

@@ -16,18 +16,18 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
-from headway.practice.diagnosis.calling import libraries_for
-from headway.practice.diagnosis.compare import first_difference
-from headway.practice.diagnosis.configs import missing_field
-from headway.practice.diagnosis.conventions import PLAIN, encoded_for, encoded_in, output_of
-from headway.practice.diagnosis.defaults import default_cause
-from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
-from headway.practice.diagnosis.failure import described_inputs, explain, unset_attribute
-from headway.practice.diagnosis.initial import has_other_initial_weights
-from headway.practice.diagnosis.parts import likely_parts, name_note
-from headway.practice.diagnosis.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial, num_numbers, trials_of
+from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.calls.compare import first_difference
+from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
+from headway.practice.diagnosis.checks.defaults import default_cause
+from headway.practice.diagnosis.checks.initial import has_other_initial_weights
+from headway.practice.diagnosis.checks.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
+from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_of
+from headway.practice.diagnosis.classes.configs import missing_field
+from headway.practice.diagnosis.classes.parts import likely_parts, name_note
+from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
+from headway.practice.diagnosis.explain.failure import described_inputs, explain, unset_attribute
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
@@ -255,9 +255,9 @@ def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
 
 def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:
     """Return a cause or note about gradients, and a note on half precision, for a function of a library that has them."""
-    from headway.practice.diagnosis.gradients import gradient_cause
-    from headway.practice.diagnosis.half_precision import half_precision_note
-    from headway.practice.diagnosis.own_gradients import own_gradient_cause
+    from headway.practice.diagnosis.checks.gradients import gradient_cause
+    from headway.practice.diagnosis.checks.half_precision import half_precision_note
+    from headway.practice.diagnosis.checks.own_gradients import own_gradient_cause
 
     if not exercise.is_trained_through:
         return None, None

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.binding import fits_name
-from headway.practice.diagnosis.failure import is_undefined, lacks_base_constructor, lacks_operands
-from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.explain.failure import is_undefined, lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.nested import BECAUSE
-from headway.practice.diagnosis.trials import Trial
 from headway.practice.message import EMPTY
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts

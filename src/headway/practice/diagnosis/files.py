@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from headway.practice.diagnosis.failure import FILE_TITLE, last_line
-from headway.practice.diagnosis.packages import prepare_imports
-from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
-from headway.practice.diagnosis.timeout import time_limit
+from headway.practice.diagnosis.calls.timeout import time_limit
+from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.reading.packages import prepare_imports
+from headway.practice.diagnosis.reading.subject import Subject, definitions, subjects_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
-from headway.practice.diagnosis.binding import bind
-from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.conventions import PLAIN
+from headway.practice.diagnosis.calls.binding import bind
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.conventions import PLAIN
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import EMPTY, describe_error, joined

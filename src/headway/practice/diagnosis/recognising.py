@@ -6,10 +6,10 @@ import inspect
 import re
 from collections.abc import Sequence
 
+from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.slots import module_library
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import trials_of
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import fitting

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
+from headway.practice.diagnosis.explain.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
 from headway.practice.diagnosis.files import read_source
 from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name

@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path
 import headway
 from headway.errors import HeadwayError
 from headway.practice.checking import Options, checked
-from headway.practice.diagnosis.subject import definitions
+from headway.practice.diagnosis.reading.subject import definitions
 from headway.practice.editor.diagnostics import actions_of, diagnostics_of
 from headway.practice.message import LANGUAGES, Message
 from headway.practice.names import by_name

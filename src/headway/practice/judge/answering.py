@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import numpy
 
 from headway.practice.diagnosis.adapters import adapter, calls_of, class_of_calls
-from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.conventions import encoded_in, output_of
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.conventions import encoded_in, output_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headway.practice.diagnosis.calling import DTYPES
+from headway.practice.diagnosis.calls.calling import DTYPES
 from headway.practice.exercise import Convention, Exercise
 
 LIBRARIES = tuple(DTYPES)

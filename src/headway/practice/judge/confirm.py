@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.binding import Binding, derivation
-from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import first_difference
-from headway.practice.diagnosis.conventions import PLAIN, encoded_in
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial
+from headway.practice.diagnosis.calls.binding import Binding, derivation
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.compare import first_difference
+from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_in
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.judge import plain
 from headway.practice.judge.claims import Claim

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_definitions, load_module, unjudged, with_exercises
 from headway.practice.diagnosis.nested import verdicts
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.claims import claim_of
@@ -73,7 +73,8 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
     others = [] if job.named is not None else unjudged(module, job.text, right, job.skipped)
     if wrong or others:
-        from headway.practice.diagnosis.repair import repaired_as_others, with_repairs
+        from headway.practice.diagnosis.repairing import with_repairs
+        from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired = settled(with_repairs(wrong, right))
         for verdict in [*repaired, *repaired_as_others(others, repaired, right)]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.subject import definitions
+from headway.practice.diagnosis.reading.subject import definitions
 
 MAX_CHARS = 2_000_000
 PRELOADED = ("torch", "jax")

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
+from headway.practice.diagnosis.explain.failure import ENDS_THE_PROCESS, TOO_SLOW
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.sandbox import child_environment
-from headway.practice.diagnosis.subject import Subject
 from headway.practice.judge.process import end_tree
 from headway.practice.message import EMPTY
 from headway.practice.names import means

@@ -15,7 +15,7 @@ import numpy
 
 from headway.arrays import array_library, to_numpy
 from headway.practice.diagnosis.files import load_module, read_source
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.message import Message, describe_error
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict

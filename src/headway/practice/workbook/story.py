@@ -14,9 +14,9 @@ from typing import Any
 
 from headway.arrays import array_library
 from headway.errors import OptionError
-from headway.practice.diagnosis.failure import explain
+from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.files import load_module, read_source
-from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict

@@ -7,7 +7,5 @@ not seconds, so the result does not depend on the speed of the machine.
 """
 
 from headway.practice.diagnosis.repair.search import find_repair
-from headway.practice.diagnosis.repair.unrecognised import repaired_as_others
-from headway.practice.diagnosis.repair.verdicts import with_repair, with_repairs
 
-__all__ = ["find_repair", "repaired_as_others", "with_repair", "with_repairs"]
+__all__ = ["find_repair"]

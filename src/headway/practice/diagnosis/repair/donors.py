@@ -18,12 +18,12 @@ from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.adapters import calls_of
-from headway.practice.diagnosis.conventions import output_of
+from headway.practice.diagnosis.calls.conventions import output_of
+from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.repair.observation import Names, Recorder, Seen
 from headway.practice.diagnosis.repair.program import Program, program_of
 from headway.practice.diagnosis.repair.templates import ALIASES, filled
 from headway.practice.diagnosis.repair.tree import places
-from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercise import Exercise, Inputs
 
 MAX_NODES = 40

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.observation import Frame, Recorder, Signature, digest, roots_of, signature
 from headway.practice.diagnosis.repair.program import Change, locate
 from headway.practice.diagnosis.repair.tree import places
-from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 
 MAX_FORESEEN, SECONDS = 600, 3.0
 """Number of changes whose values are computed, cheapest first, and the time after which their computation counts as endless."""

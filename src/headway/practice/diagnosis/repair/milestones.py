@@ -16,8 +16,8 @@ from typing import Any, TypeGuard
 
 import numpy
 
+from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
-from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Probe
 
 ROOT_MEAN_SQUARE = 3

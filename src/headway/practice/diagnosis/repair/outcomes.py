@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.conventions import decoded, encoded_for, may_apply, measured_conventions
-from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.slots import slots_of
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
-from headway.practice.diagnosis.trials import Trial
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, may_apply, measured_conventions
+from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.slots import slots_of
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Inputs, Probe
 from headway.practice.outputs import Raised, is_same, precision
 

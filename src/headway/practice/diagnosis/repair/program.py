@@ -9,8 +9,8 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
-from headway.practice.diagnosis.subject import Subject
 
 _LIGHT = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.operator, ast.unaryop, ast.expr_context)
 """Nodes of a module-level assignment that is cheap enough to run again for every candidate."""

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_by_inputs
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.changes import Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
@@ -18,8 +20,6 @@ from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
 from headway.practice.diagnosis.repair.undefined import undefined_name
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial, num_numbers, trials_by_inputs
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 

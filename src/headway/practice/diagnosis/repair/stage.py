@@ -11,13 +11,13 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
-from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.observation import Recorder, Seen
 from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import Change, Program
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial
 from headway.practice.exercise import Probe
 
 

@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.memory import Memory
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.checks.memory import Memory
+from headway.practice.diagnosis.checks.trials import Trial, trials_of
 from headway.practice.diagnosis.repair.donors import Values, donor_values
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.rivals import Rivals
 from headway.practice.diagnosis.repair.stage import Stage
-from headway.practice.diagnosis.trials import Trial, trials_of
 from headway.practice.exercise import Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised

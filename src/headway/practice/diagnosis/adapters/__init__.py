@@ -1,0 +1,75 @@
+"""The ways to call a subject, by the kind of exercise."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from importlib import import_module
+
+from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.global_operands import globals_calls
+from headway.practice.diagnosis.classes.params import as_class
+from headway.practice.diagnosis.classes.settings import with_options
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise
+
+Adapter = Callable[[Subject, Exercise, str], list[Call]]
+
+MODULES = {
+    "block": "block_calls",
+    "cache": "caches",
+    "generate": "generate_calls",
+    "layer": "layers",
+    "mask": "mask_calls",
+    "model": "model_calls",
+    "optimizer": "optimizers",
+    "tokenizer": "tokenizer_calls",
+}
+"""Module with the ways to call what is neither a function of the roles nor a class that holds their weights, by `Exercise.calls`."""
+
+
+def adapter(kind: str | None) -> Adapter:
+    """Return the function that finds the calls of a subject; for no kind, that of classes which hold the weights.
+
+    Its module is imported here, because most checks need one of them at most.
+    """
+    name = f"adapters.{MODULES[kind]}" if kind else "classes.instances"
+    found: Adapter = getattr(import_module(f"headway.practice.diagnosis.{name}"), f"{kind or 'instance'}_calls")
+    return found
+
+
+def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
+    if exercise.calls is not None or inspect.isclass(subject.value):
+        calls = adapter(exercise.calls)(subject, exercise, library)
+        return [*calls, *_unrotated_calls(subject, exercise, library)]
+    holder = as_class(subject, library) if any(role.is_weight for role in exercise.roles) else None
+    if holder is not None:
+        return adapter(None)(holder, exercise, library)
+    if exercise.drawing is None and (found := globals_calls(subject, exercise, library)):
+        return found
+    return function_calls(with_options(subject, exercise.roles), exercise, library, class_of_calls(exercise.drawing))
+
+
+def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the calls of an attention without its rotary positions and the norms of its queries and keys; none if it has neither."""
+    if exercise.calls is not None or not any("query_weight" in fused for fused in exercise.fused):
+        return []
+    from headway.practice.diagnosis.classes.unrotated import SOURCE
+
+    if not re.search(SOURCE, "\n".join(subject.source), re.IGNORECASE | re.MULTILINE):
+        return []
+    from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+
+    found = instance_calls(subject, exercise, library, is_unrotated=True)
+    return [call for call in found if isinstance(call, InstanceCall) and call.has_weights]
+
+
+def class_of_calls(drawing: str | None) -> type[Call]:
+    """Return the class of the calls of a function, by `Exercise.drawing`."""
+    if drawing is None:
+        return Call
+    from headway.practice.diagnosis.adapters.drawing import DrawnCall, LikeliestCall
+
+    return {"read": DrawnCall, "likeliest": LikeliestCall}[drawing]

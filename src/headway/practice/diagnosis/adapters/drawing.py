@@ -1,0 +1,341 @@
+"""Functions that sample a token. Their probabilities are read from calls to the random generators instead of estimated.
+
+While the function runs, the generators' sampling functions are replaced by ones that record the weights and return the i-th
+choice; one run per choice shows which token each weight belongs to. A function that draws a uniform number is given numbers from a
+grid, and the numbers at which its token changes are found by bisection.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy, to_numpy
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.exercise import Inputs
+from headway.practice.message import Message, OutputError
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+GRID, HALVINGS = 24, 24
+"""Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
+
+LEAST_POWER = -40.0
+"""Power of 2 of the smallest probability that a race of exponential numbers shows, relative to the largest."""
+
+NOISE = numpy.random.default_rng(0)
+GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
+
+DRAWS = TEXTS["draws"]
+
+NOT_A_TOKEN = TEXTS["not_a_token"]
+
+
+@dataclass
+class Spy:
+    """A record of what one run requests from the generators, and the values to return.
+
+    choice    index of the choice to return; None for the most likely one
+    number    value to return in place of a uniform number
+    weights   the weights of each draw
+    numbers   number of uniform draws
+    times     exponential numbers to return, one per token; None for ones
+    races     number of exponential draws
+    """
+
+    choice: int | None = 0
+    number: float = 0.5
+    weights: list[numpy.ndarray] = field(default_factory=list)
+    numbers: int = 0
+    times: numpy.ndarray | None = None
+    races: int = 0
+
+    def exponential(self, size: int) -> numpy.ndarray:
+        """Return the exponential numbers of one row: the token with the largest probability per time wins."""
+        self.races += 1
+        return numpy.ones(size) if self.times is None or len(self.times) != size else self.times
+
+    def draw(self, weights: Any) -> Any:
+        """Record the weights and return the index of the choice; an array of indices for the most likely choice of several rows."""
+        weights = numpy.asarray(weights, numpy.float64)
+        self.weights.append(weights)
+        return weights.argmax(-1) if self.choice is None else min(self.choice, weights.shape[-1] - 1)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
+        """Return the number, or an array filled with it."""
+        self.numbers += 1
+        number = low + (high - low) * self.number
+        return number if size is None else numpy.full(size, number)
+
+
+class Generator:
+    """Replacement for a generator of NumPy or Python."""
+
+    def __init__(self, spy: Spy) -> None:
+        self.spy = spy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(NOISE, name)  # draws that do not decide the token, such as discarded noise
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, **rest: Any) -> Any:
+        """Act like numpy.random.choice, which rejects weights that do not sum to 1."""
+        items = numpy.arange(a) if numpy.ndim(a) == 0 else numpy.asarray(a)
+        weights = numpy.full(len(items), 1 / len(items)) if p is None else numpy.asarray(p)
+        _check_sum(weights, len(items))
+        chosen = items[self.spy.draw(weights)]
+        return chosen if size is None else numpy.full(size, chosen)
+
+    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
+        """Act like numpy.random.multinomial for one draw: a one at the choice."""
+        weights = numpy.asarray(pvals, numpy.float64)
+        thrown = n * (numpy.arange(weights.shape[-1]) == numpy.asarray(self.spy.draw(weights))[..., None])
+        return thrown if size is None else numpy.broadcast_to(thrown, (*numpy.atleast_1d(size), *thrown.shape))
+
+    def random(self, size: Any = None) -> Any:
+        """Return a number from [0, 1)."""
+        return self.spy.uniform(size=size)
+
+    def rand(self, *size: int) -> Any:
+        """Act like numpy.random.rand."""
+        return self.spy.uniform(size=size or None)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
+        """Return a number from [low, high)."""
+        return self.spy.uniform(low, high, size)
+
+    def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> list[Any]:
+        """Act like random.choices."""
+        given = (
+            numpy.diff(cum_weights, prepend=0) if cum_weights is not None else numpy.ones(len(population)) if weights is None else weights
+        )
+        given = numpy.asarray([float(weight) for weight in given])
+        return [population[self.spy.draw(given / given.sum())]] * k
+
+
+class NotANumberError(ValueError, ArithmeticError):
+    """Weights that contain NaN, as after a division by 0."""
+
+
+def _check_sum(weights: numpy.ndarray, size: int) -> None:
+    precision = numpy.finfo(weights.dtype).eps ** 0.5 if weights.dtype.kind == "f" else 1.5e-8
+    if weights.shape != (size,):
+        raise ValueError("a and p must have same size")
+    if numpy.isnan(weights).any():
+        raise NotANumberError("probabilities contain NaN")
+    if (weights < 0).any():
+        raise ValueError("probabilities are not non-negative")
+    if abs(float(weights.sum()) - 1) > precision:
+        raise ValueError("probabilities do not sum to 1")
+
+
+@dataclass
+class DrawnCall(Call):
+    """A function that may sample its output; the output is then the probability of each token."""
+
+    has_drawn: set[bool] = field(default_factory=set)
+    spy: Spy = field(default_factory=Spy)
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """Return the probabilities if the function samples, else its own output."""
+        first = self._run(inputs, Spy())
+        if isinstance(first, Raised) or not (self.spy.weights or self.spy.numbers or self.spy.races):
+            return first
+        self.has_drawn.add(True)
+        if self.spy.races:
+            return self._by_races(inputs, first)
+        return self._by_weights(inputs, first) if self.spy.weights else self._by_numbers(inputs)
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Return a note if the function samples."""
+        return (*super().notes, *([DRAWS] if self.has_drawn else []))
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function, with a generator if it takes one."""
+        given = {name: self._generator(name) if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
+        return super().invoke(given)
+
+    def _run(self, inputs: Inputs, spy: Spy) -> Any:
+        self.spy = spy
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
+            return super().__call__(inputs)
+
+    def _by_weights(self, inputs: Inputs, first: Any) -> Any:
+        rows = inputs["logits"].shape[:-1]
+        weights = numpy.concatenate([numpy.atleast_2d(each) for each in self.spy.weights])
+        if len(weights) != max(int(numpy.prod(rows)), 1):
+            return Raised(OutputError(TEXTS["several_draws"].format(num_draws=len(weights), shape=rows)))
+        answer = numpy.zeros((len(weights), inputs["logits"].shape[-1]))
+        for choice in range(weights.shape[1]):
+            drawn = first if choice == 0 else self._run(inputs, Spy(choice))
+            tokens = _tokens(drawn, len(weights))
+            if tokens is None or not ((tokens >= 0) & (tokens < answer.shape[1])).all():
+                return drawn if isinstance(drawn, Raised) else Raised(OutputError(NOT_A_TOKEN))
+            answer[numpy.arange(len(answer)), tokens] += weights[:, choice] / weights.sum(1)
+        return answer.reshape(inputs["logits"].shape)
+
+    def _by_races(self, inputs: Inputs, first: Any) -> Any:
+        """Return the probabilities relative to the largest: the times at which each token ties with the likeliest one."""
+        tokens, size = _tokens(first, 1), inputs["logits"].shape[-1]
+        if tokens is None or not 0 <= tokens[0] < size:
+            return Raised(OutputError(NOT_A_TOKEN))
+
+        def wins(token: int, power: float) -> bool:
+            times = numpy.where(numpy.arange(size) == token, 2.0**power, 1.0)
+            drawn = _tokens(self._run(inputs, Spy(times=times)), 1)
+            return drawn is not None and drawn[0] == token
+
+        answer = numpy.zeros(size)
+        answer[tokens[0]] = 1.0
+        for token in set(range(size)) - {int(tokens[0])}:
+            low, high = LEAST_POWER, 0.0
+            if not wins(token, low):
+                continue
+            for _ in range(HALVINGS + 6):
+                middle = (low + high) / 2
+                low, high = (middle, high) if wins(token, middle) else (low, middle)
+            answer[token] = 2.0**low
+        return (answer / answer.sum()).astype(numpy.float32).reshape(inputs["logits"].shape)
+
+    def _by_numbers(self, inputs: Inputs) -> Any:
+        answer = numpy.zeros(inputs["logits"].shape[-1])
+
+        def token_at(number: float) -> int | None:
+            tokens = _tokens(self._run(inputs, Spy(number=number)), 1)
+            return None if tokens is None or not 0 <= tokens[0] < len(answer) else int(tokens[0])
+
+        grid = (numpy.arange(GRID + 1) / GRID * (1 - 1e-9)).tolist()
+        tokens = [token_at(number) for number in grid]
+        for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
+            if before is None or after is None or inputs["logits"].ndim != 1:
+                return Raised(OutputError(NOT_A_TOKEN))
+            for start, end, token in _split_interval(low, high, before, after, token_at):
+                answer[token] += end - start
+        return (answer / answer.sum()).astype(numpy.float32)
+
+    def _generator(self, name: str) -> Any:
+        if "seed" in name:
+            return 0
+        if self.library == "torch":
+            return importlib.import_module("torch").Generator()
+        return importlib.import_module("jax").random.PRNGKey(0) if self.library == "jax" else Generator(self.spy)
+
+
+@dataclass
+class LikeliestCall(Call):
+    """A function that may sample and gets the most likely choice of every draw; uniform numbers stay random."""
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function with the generators' functions replaced."""
+        spy = Spy(choice=None)
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
+            generator = Generator(spy)
+            return super().invoke(
+                {name: generator if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
+            )
+
+
+def _split_interval(
+    low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]
+) -> list[tuple[float, float, int]]:
+    """Split an interval at the numbers where the token changes; changes that no bisection step separates are missed."""
+    if before == after:
+        return [(low, high, before)]
+    if high - low < 2.0**-HALVINGS:
+        return [(low, (low + high) / 2, before), ((low + high) / 2, high, after)]
+    middle = (low + high) / 2
+    token = token_at(middle)
+    if token is None:
+        return [(low, high, before)]
+    return _split_interval(low, middle, before, token, token_at) + _split_interval(middle, high, token, after, token_at)
+
+
+def _tokens(drawn: Any, num_rows: int) -> numpy.ndarray | None:
+    """Return one token id per row, or None if the output contains anything else."""
+    drawn = drawn[0] if isinstance(drawn, tuple) and drawn else drawn
+    is_ids = isinstance(drawn, numpy.ndarray) and drawn.dtype.kind in "iu" and drawn.size == num_rows
+    return drawn.reshape(-1) if is_ids else None
+
+
+@contextmanager
+def replaced_generators(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
+    """Replace the generators' functions in their modules and in the learner's module."""
+    generator = Generator(spy)
+    patches: list[tuple[Any, str, Any]] = [
+        *((numpy.random, name, getattr(generator, name)) for name in ("choice", "multinomial", "random", "rand", "uniform")),
+        (numpy.random, "random_sample", generator.random),
+        (numpy.random, "default_rng", lambda *seed: generator),
+        (numpy.random, "RandomState", lambda *seed: generator),
+        (random, "choices", generator.choices),
+        (random, "random", generator.random),
+        (random, "uniform", generator.uniform),
+        *_torch_patches(spy),
+        *_jax_and_mlx_patches(spy),
+    ]
+    before = [(module, name, getattr(module, name)) for module, name, _ in patches]
+    replacements = {id(original): patch[2] for (_, _, original), patch in zip(before, patches, strict=True)}
+    found = {name: value for name, value in names.items() if id(value) in replacements or isinstance(value, GENERATORS)}
+    try:
+        for module, name, replacement in patches:
+            setattr(module, name, replacement)
+        names.update({name: replacements.get(id(value), generator) for name, value in found.items()})
+        yield
+    finally:
+        for module, name, original in before:
+            setattr(module, name, original)
+        names.update(found)
+
+
+def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    multinomial, rand = torch.multinomial, torch.rand
+
+    def drawn(input: Any, num_samples: int, replacement: bool = False, **rest: Any) -> Any:
+        if bool(input.isnan().any()):
+            raise NotANumberError("probabilities contain NaN")
+        multinomial(input, num_samples, replacement)  # let PyTorch validate the arguments
+        weights = to_numpy(input).astype(numpy.float64)
+        choice = spy.draw(weights / weights.sum(-1, keepdims=True))
+        return torch.as_tensor(numpy.broadcast_to(numpy.asarray(choice)[..., None], (*input.shape[:-1], num_samples)).copy())
+
+    def number(*size: Any, **rest: Any) -> Any:
+        shape = rand(*size).shape
+        return torch.full(shape, spy.uniform(), dtype=torch.float64 if rest.get("dtype") is torch.float64 else torch.float32)
+
+    def race(tensor: Any, *rate: Any, **rest: Any) -> Any:
+        return tensor.copy_(torch.as_tensor(spy.exponential(tensor.shape[-1])))
+
+    return [
+        (torch, "multinomial", drawn),
+        (torch.Tensor, "multinomial", drawn),
+        (torch, "rand", number),
+        (torch.Tensor, "exponential_", race),
+    ]
+
+
+def _jax_and_mlx_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
+    def categorical(library: str, random_module: Any) -> tuple[Any, str, Any]:
+        def drawn(*arguments: Any, axis: int = -1, **rest: Any) -> Any:
+            logits = to_numpy(arguments[1] if library == "jax" else arguments[0]).astype(numpy.float64)
+            powers = numpy.exp(logits - logits.max(axis, keepdims=True))
+            choice = spy.draw(numpy.moveaxis(powers / powers.sum(axis, keepdims=True), axis, -1))
+            return from_numpy(numpy.broadcast_to(choice, logits.max(axis).shape).astype(numpy.int32), library)
+
+        return random_module, "categorical", drawn
+
+    return [
+        categorical(library, sys.modules[name])
+        for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random"))
+        if name in sys.modules
+    ]

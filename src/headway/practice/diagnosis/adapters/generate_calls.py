@@ -1,0 +1,47 @@
+"""Calls of a function or a class that generates: the model is reset before each call, and a random choice takes the most likely token."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from headway.practice.diagnosis.adapters.drawing import LikeliestCall
+from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise
+from headway.practice.recipes.toy_model import ToyModel
+
+
+class FunctionCall(LikeliestCall):
+    """A function that is given a model."""
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function with a reset model, taking the most likely token where it samples."""
+        _reset_models(arguments)
+        return super().invoke(arguments)
+
+
+class ClassCall(InstanceCall):
+    """A class that is made with a model or given one."""
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the instance with a reset model."""
+        _reset_models(arguments)
+        return super().invoke(arguments)
+
+
+def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call a function or class that generates."""
+    if not inspect.isclass(subject.value):
+        return function_calls(subject, exercise, library, FunctionCall)
+    calls = [call for call in instance_calls(subject, exercise, library) if isinstance(call, InstanceCall)]
+    return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
+
+
+def _reset_models(arguments: Mapping[str, Any]) -> None:
+    for value in arguments.values():
+        if isinstance(value, ToyModel):
+            value.forget()

@@ -1,0 +1,168 @@
+"""Calls of a whole GPT-2 class, whose weights are assigned block by block."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.adapters.block_calls import flat
+from headway.practice.diagnosis.adapters.layers import SHIFT, layer_assignments
+from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.assignment import Assignment
+from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.classes.params import as_class
+from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
+from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise, Inputs
+from headway.practice.recipes import projections
+from headway.practice.recipes.layers import weight_roles
+from headway.practice.roles import Roles, extent
+
+ROLES = Roles("models", "projections")
+SIZES = (
+    ROLES.size("vocab_size", extent("wte", 0)),
+    ROLES.size("hidden_size", extent("wte", 1)),
+    ROLES.size("num_heads", lambda inputs: inputs["num_heads"]),
+    ROLES.size("num_layers", lambda inputs: len(inputs["blocks"])),
+    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"]),
+    ROLES.size("head_dim", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"]),
+    ROLES.size("context_length", extent("wpe", 0)),
+    ROLES.size("intermediate_size", lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1]),
+    ROLES.size("has_bias", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
+    ROLES.size("device", lambda inputs: "cpu"),
+)
+
+
+@dataclass
+class ModelCall(InstanceCall):
+    """A class that holds a model; one block's weight assignment applies to all blocks.
+
+    block    weight assignment of a block
+    weights  inputs of the call whose weights are set
+    """
+
+    block: Assignment = field(default_factory=lambda: Assignment({}))
+    weights: Inputs = field(default_factory=dict)
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """Return the output, as in InstanceCall; only token ids are passed to the model."""
+        self.weights = inputs
+        return super().__call__(_model_inputs(inputs))
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if a model can be constructed with these sizes and its blocks hold the weights."""
+        if not super().fits(_model_inputs(inputs)):
+            return False
+        try:
+            instance = self._instance(self.arguments(_model_inputs(inputs)))
+        except Exception:  # the call itself will report it
+            return True
+        if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
+            return False
+        try:
+            write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
+        except (RuntimeError, ValueError):
+            return False
+        return True
+
+    def instance_for(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new model, with all its weights set."""
+        instance = super().instance_for(arguments)
+        write(self.weight_slots(instance), self.weights, self.block)
+        return instance
+
+    def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the output, of an object or dict of outputs the logits."""
+        answer = super().forward(instance, arguments)
+        return answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+
+    def weight_slots(self, instance: Any) -> list[Slot]:
+        """Return all arrays of an instance."""
+        return slots_of(instance, self.subject.value.__module__)
+
+
+def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call a model: as a function of its weights, or as a class that holds them."""
+    subject = as_class(subject, library) or subject
+    if not inspect.isclass(subject.value):
+        return function_calls(subject, exercise, library)
+    token_ids = next(role for role in exercise.roles if role.name == "token_ids")
+    probes = exercise.probes()
+
+    def model_probes() -> Any:
+        return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
+
+    own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
+    calls: list[Call] = []
+    spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
+    wired = instance_calls(subject, own, library, wired=spec) if module_library(subject.value) == "torch" else []
+    for call in [*instance_calls(subject, own, library), *wired]:
+        if not isinstance(call, InstanceCall):
+            continue
+        _, instance = call.sample(own)
+        slots = [] if instance is None else slots_of(instance, subject.value.__module__)
+        ways = max(
+            (_ways(slots, probe.inputs, exercise) for probe in probes), key=lambda ways: max((len(way.roles) for way in ways), default=0)
+        )
+        calls += [ModelCall(**{each.name: getattr(call, each.name) for each in fields(call)}, block=way) for way in ways]
+    return calls
+
+
+def _sizes(inputs: Inputs) -> Inputs:
+    return {role.name: role.size_of(inputs) for role in SIZES if role.size_of is not None}
+
+
+def _model_inputs(inputs: Inputs) -> Inputs:
+    """Return the inputs that a model takes: token ids and sizes."""
+    names = {"token_ids", *(role.name for role in SIZES)}
+    return {name: value for name, value in inputs.items() if name in names}
+
+
+def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None:
+    """Set all weights of a model; a separate output head gets the token embedding."""
+    blocks = _blocks(slots)
+    for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
+        assignment.write(members, _flat(weights, inputs))
+    inside = {id(slot.array) for members in blocks.values() for slot in members}
+    wte, wpe, last = inputs["wte"], inputs["wpe"], inputs["ln_f"]
+    for slot in slots:
+        shape = tuple(size for size in slot.shape if size > 1)
+        if id(slot.array) in inside:
+            continue
+        for table in (wte, wte.T, wpe):
+            if shape == table.shape:
+                slot.write(table.reshape(slot.shape))
+                break
+        else:
+            is_norm = shape == last["g"].shape
+            is_shift = re.search(SHIFT, str(slot.path[-1]).lower())
+            slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
+
+
+def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
+    """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
+    found: dict[tuple[Any, ...], list[Slot]] = {}
+    for slot in slots:
+        place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
+        if place is not None:
+            found.setdefault(slot.path[: place + 1], []).append(replace(slot, path=slot.path[place + 1 :]))
+    return {path: members for path, members in found.items() if any(len(slot.shape) > 1 for slot in members)}
+
+
+def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
+    return flat(weights | {"num_heads": inputs["num_heads"]})
+
+
+def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return every possible weight assignment of a block."""
+    blocks = _blocks(slots)
+    if len(blocks) != len(inputs["blocks"]):
+        return []
+    block = replace(exercise, roles=weight_roles(("",)), fused=projections.FUSED)
+    return layer_assignments(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)

@@ -1,0 +1,330 @@
+"""Calls of a learner's optimizer: a torch.optim.Optimizer, a class with an update method, or a function of one step."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy
+from headway.practice.diagnosis.adapters.parameter_holders import Layer, Model, Parameter, layers_of
+from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.message import CallError
+from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
+from headway.practice.roles import Roles
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+METHODS = (
+    "step",
+    "update",
+    "__call__",
+    "apply",
+    "update_params",
+    "optimize",
+    "apply_gradients",
+    "step_params",
+    "update_parameters",
+    "calculate_update",
+)
+ROLES = Roles("optimizers")
+RATE_ROLE = ROLES("learning_rate")
+DECAY_ROLE = ROLES("weight_decay")
+SETTINGS = (RATE_ROLE, ROLES("beta1"), ROLES("beta2"), ROLES("betas"), ROLES("eps"), DECAY_ROLE)
+PARAMS = Role(
+    "points",
+    tuple(
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor layer layers model net network module".split()
+    ),
+)
+GRADS = Role(
+    "gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor".split())
+)
+MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
+SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
+COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
+STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt".split()))
+NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
+CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
+HOLDS = ("list", "dict", "single")
+"""Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
+
+OBJECTS = {
+    "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
+    "layers": r"\blayers\b|\bfor layer\b",
+    "layer": r"\blayer\.",
+}
+"""Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
+
+AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
+"""Names of the methods that a training loop calls before and after those of all layers."""
+
+
+@dataclass
+class OptimizerCall(Call):
+    """A learner's optimizer run for several steps; the output is every parameter after each step.
+
+    settings   role → constructor's or function's parameter
+    holds      form in which parameters are passed, one of HOLDS or OBJECTS
+    is_array   True if the step count and the settings are passed as arrays without axes
+    """
+
+    settings: Mapping[str, str] = None  # type: ignore[assignment]
+    holds: str = "list"
+    is_array: bool = False
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """Return one parameter per role, independent of the learner's own."""
+        required = ("points", "gradients")
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else None)
+            for name in self.binding.role_of
+        ]
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Run the optimizer on copies of the parameters."""
+        points, settings = [self._copy(each) for each in arguments["points"]], self._settings(arguments)
+        drive = self._class_step if inspect.isclass(self.subject.value) else self._function_step
+        take = drive(points, settings)
+        found: list[Any] = []
+        for gradients in arguments["gradients"]:
+            found += [numpy.array(as_numbers(each)) for each in take([self._copy(each) for each in gradients])]
+        return tuple(found)
+
+    def _copy(self, value: Any) -> Any:
+        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else value
+
+    def _settings(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings by the learner's parameter names; without decay if the probe has none."""
+        beta1, beta2 = (arguments.get(name) or usual for name, usual in (("beta1", BETA1), ("beta2", BETA2)))
+        known = {
+            "learning_rate": arguments.get("learning_rate") or RATE,
+            "beta1": beta1,
+            "beta2": beta2,
+            "betas": (beta1, beta2),
+            "eps": arguments.get("eps") or EPS,
+            "weight_decay": arguments.get("weight_decay") or 0.0,
+        }
+        return {name: self._scalar(known[role]) for role, name in self.settings.items()}
+
+    def _scalar(self, value: Any) -> Any:
+        return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
+
+    def _class_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a class's instances and returns the parameters."""
+        value = self.subject.value
+        method = _stepping(value)
+        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS,))
+        if takes is None:
+            raise CallError(TEXTS["constructor_has_required_parameters_settings"])
+        bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
+        if bound is None:
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
+        held = self._held(points, is_own=not bound.takes("gradient"))
+        size = {"single": 1, "layer": 2}.get(self.holds, len(held))
+        groups = [held[start : start + size] for start in range(0, len(held), size)]
+        passed = [self._form(group) for group in groups]
+        made = [value(**settings, **dict.fromkeys(takes.role_of, form)) for form in (passed[:1] if self.holds == "layer" else passed)]
+        instances = made * len(groups) if self.holds == "layer" else made
+        count = 0
+
+        def take(gradients: list[Any]) -> list[Any]:
+            nonlocal count
+            count += 1
+            _call_around(made, AROUND[0])
+            for place, (instance, group) in enumerate(zip(instances, groups, strict=True)):
+                slopes = gradients[place * size : (place + 1) * size]
+                self._set_gradients(group, slopes)
+                forms = {
+                    "points": passed[place] if self.holds in OBJECTS else self._form(group),
+                    "gradient": self._form(slopes),
+                    "step": count,
+                    "name": f"p{place}",
+                    "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
+                }
+                called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
+                answer = getattr(instance, method)(**called)
+                group[:] = self._after(group, forms["points"], answer)
+            _call_around(made, AROUND[1])
+            return [_data(each) for group in groups for each in group]
+
+        return take
+
+    def _held(self, points: list[Any], *, is_own: bool) -> list[Any]:
+        if self.library == "torch":
+            import torch
+
+            return [torch.nn.Parameter(each) for each in points] if is_own else points
+        if not is_own:
+            return points
+        return [Parameter(each, f"p{place}") for place, each in enumerate(points)]
+
+    def _set_gradients(self, group: Sequence[Any], gradients: Sequence[Any]) -> None:
+        for each, gradient in zip(group, gradients, strict=True):
+            if isinstance(each, Parameter) or getattr(each, "requires_grad", False):
+                each.grad = gradient.view(_Gradient) if isinstance(gradient, numpy.ndarray) else gradient
+
+    def _form(self, values: Sequence[Any]) -> Any:
+        if self.holds in OBJECTS:
+            return {"model": Model, "layers": layers_of, "layer": Layer}[self.holds](values)
+        if self.holds == "dict":
+            return {f"p{place}": each for place, each in enumerate(values)}
+        return values[0] if self.holds == "single" else list(values)
+
+    def _after(self, group: Sequence[Any], passed: Any, answer: Any) -> list[Any]:
+        """Return the parameters after a step: what it returned, or what it modified."""
+        if self.holds in OBJECTS:
+            return list(group)
+        answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
+        found = answer if _is_like(answer, passed) else passed
+        values = list(found.values()) if isinstance(found, Mapping) else [found] if self.holds == "single" else list(found)
+        return values if len(values) == len(group) else list(group)
+
+    def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a function for each parameter."""
+        rest = [each for each in self.subject.parameters if each.name not in settings]
+        bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
+        if bound is not None and bound.takes("points") and bound.takes("gradient") and bound.takes("state"):
+            return self._step_of_state(points, settings, bound)
+        if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
+            raise CallError(TEXTS["function_takes_parameter_gradient_moments"])
+        states = [(each, self._copy(0 * numpy.array(as_numbers(each))), self._copy(0 * numpy.array(as_numbers(each)))) for each in points]
+        count = 0
+
+        def take(gradients: list[Any]) -> list[Any]:
+            nonlocal count
+            count += 1
+            for place, gradient in enumerate(gradients):
+                point, mean, square = states[place]
+                known = {"points": point, "gradient": gradient, "mean": mean, "square": square, "step": self._scalar(count)}
+                answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
+                parts = [each for each in answer if hasattr(each, "shape")] if isinstance(answer, tuple | list) else []
+                states[place] = (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (point, mean, square)
+            return [point for point, _, _ in states]
+
+        return take
+
+    def _step_of_state(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of all parameters; the moments and the step count are in a dict, under its keys in the source."""
+        name = next(name for name, role in bound.role_of.items() if role is STATE)
+        keys = dict.fromkeys(re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", "\n".join(self.subject.source)))
+        groups = [[each] for each in points] if self.holds == "single" else [points]
+        helds = [self._empty_state(group, keys) for group in groups]
+
+        def take(gradients: list[Any]) -> list[Any]:
+            given = [[each] for each in gradients] if self.holds == "single" else [gradients]
+            for group, held, slopes in zip(groups, helds, given, strict=True):
+                known = held | {"gradient": self._form(slopes)}
+                answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
+                if isinstance(answer, tuple) and len(answer) == 2:
+                    held["points"], held["state"] = answer
+                group[:] = self._after(group, held["points"], held["points"])
+            return [each for group in groups for each in group]
+
+        return take
+
+    def _empty_state(self, group: Sequence[Any], keys: Iterable[str]) -> dict[str, Any]:
+        def zeros() -> Any:
+            return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
+
+        return {"points": self._form(group), "state": {key: 0 if fits_name(key, COUNT) else zeros() for key in keys}}
+
+
+class _Gradient(numpy.ndarray):
+    """A gradient that is its own data, as those of autograd libraries are."""
+
+    @property
+    def data(self) -> Any:
+        """Return the array."""
+        return self.view(numpy.ndarray)
+
+
+def _call_around(instances: Sequence[Any], pattern: str) -> None:
+    """Call the methods without parameters whose names match."""
+    for instance in instances:
+        for name, each in vars(type(instance)).items():
+            if re.search(pattern, name) and inspect.isfunction(each) and not parameters_of(each, is_bound=True):
+                each(instance)
+
+
+def _stepping(value: Any) -> str:
+    """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients; "" for none."""
+    known = (name for name in METHODS if defines(value, name))
+    others = (name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each))
+    return next(known, None) or next(others, "")
+
+
+def _takes_both(method: Any) -> bool:
+    names = [each.name for each in parameters_of(method, is_bound=True)] if inspect.isfunction(method) else []
+    return all(any(fits_name(name, role) for name in names) for role in (PARAMS, GRADS))
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Parameter):
+        return value.data
+    return value.detach() if hasattr(value, "detach") else value
+
+
+def _is_like(answer: Any, passed: Any) -> bool:
+    """Return True if a step returned parameters, not a loss or nothing."""
+    if isinstance(passed, Mapping):
+        return isinstance(answer, Mapping) and answer.keys() == passed.keys()
+    if isinstance(passed, list):
+        return isinstance(answer, list | tuple) and len(answer) == len(passed) and all(hasattr(each, "shape") for each in answer)
+    return hasattr(answer, "shape") and tuple(answer.shape) == tuple(passed.shape)
+
+
+def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call an optimizer: one per form in which parameters may be passed.
+
+    A function that takes all points and gradients at once, such as the definition, is called directly.
+    """
+    roles = {role.name: role for role in exercise.roles}
+    if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
+        binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})
+        return [Call(subject, binding, library)]
+    named = bind_parameters([each.replace(default=None) for each in subject.parameters], SETTINGS)
+    assert named is not None  # every parameter has a default
+    settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
+    reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
+    taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
+    if inspect.isclass(subject.value):
+        if not _stepping(subject.value):
+            return []
+        source = "\n".join(subject.source)
+        forms = (*HOLDS, *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)))
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
+    known = _roles_of(subject)
+    if {"points", "gradient", "state"} <= known:
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("dict", "single")]
+    if not {"points", "mean"} <= known:
+        return []
+    return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
+
+
+def _decays_rate(subject: Subject, name: str) -> bool:
+    """Return True if a decay multiplies the number of steps: it is that of the learning rate."""
+    return re.search(rf"\b{name} *\* *(self\.)?(iter|step|epoch|t\b)", "\n".join(subject.source)) is not None
+
+
+def _roles_of(subject: Subject) -> set[str]:
+    found = bind_parameters([each.replace(default=None) for each in subject.parameters], (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
+    return {role.name for role in found.role_of.values()} if found else set()
+
+
+def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
+    """Return the inputs with `change` applied to every parameter and gradient."""
+    return inputs | {
+        "points": [change(each) for each in inputs["points"]],
+        "gradients": [[change(each) for each in step] for step in inputs["gradients"]],
+    }

@@ -1,0 +1,212 @@
+"""Calls of a learner's BPE tokenizer: a class that is trained, or constructed from a vocabulary and merges, and encodes and decodes."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway import files
+from headway.practice.diagnosis.calls.binding import Binding, bind_parameters
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.exercise import Exercise, Role
+from headway.practice.message import CallError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
+ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "__call__")
+DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text")
+
+CORPUS = Role(
+    "corpus",
+    ("text", "texts", "data", "training_text", "docs", "documents", "lines", "input_text", "train_text", "string", "text_corpus", "s"),
+)
+PATH = Role("path", ("input_path", "filename", "file", "filepath", "file_path", "corpus_path", "path_to_data", "corpus_file"))
+VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabulary_size", "max_vocab_size", "num_tokens"))
+NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter"))
+VOCAB = Role("vocab", ("vocabulary", "encoder", "token_to_id", "id_to_token", "itos", "stoi", "vocab_dict", "id2token", "token2id"))
+MERGES = Role("merges", ("bpe_merges", "merge_rules", "bpe_ranks", "mergeable_ranks", "rules", "merge_ranks", "merge_list"))
+SPECIAL = Role("special_tokens", ("specials", "special_toks", "allowed_special"), neutral=None)
+
+
+def ranks(merges: Sequence[tuple[bytes, bytes]]) -> dict[bytes, int]:
+    """Return token ids by token: 0 to 255 for the bytes, then one per merge."""
+    return {bytes([byte]): byte for byte in range(256)} | {first + second: 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def vocabulary(merges: Sequence[tuple[bytes, bytes]]) -> dict[int, bytes]:
+    """Return tokens by id."""
+    return {token_id: token for token, token_id in ranks(merges).items()}
+
+
+def in_ids(merges: Sequence[tuple[bytes, bytes]]) -> dict[tuple[int, int], int]:
+    """Return merges as {(id, id): new id}."""
+    known = ranks(merges)
+    return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def _texts(token: bytes) -> str:
+    return token.decode("latin-1")
+
+
+def _in_text(merges: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [(_texts(first), _texts(second)) for first, second in merges]
+
+
+GIVEN = {
+    "bytes by id": lambda merges, extra: ({**vocabulary(merges), **{place: token for token, place in extra.items()}}, list(merges)),
+    "ids by bytes": lambda merges, extra: ({**ranks(merges), **extra}, list(merges)),
+    "ids by text": lambda merges, extra: ({_texts(t): i for t, i in {**ranks(merges), **extra}.items()}, _in_text(merges)),
+    "ids by text, ranks": lambda merges, extra: (
+        {_texts(t): i for t, i in {**ranks(merges), **extra}.items()},
+        {pair: place for place, pair in enumerate(_in_text(merges))},
+    ),
+    "bytes by id, merges of ids": lambda merges, extra: (
+        {**vocabulary(merges), **{place: token for token, place in extra.items()}},
+        in_ids(merges),
+    ),
+    "bytes by id, ranks": lambda merges, extra: (
+        {**vocabulary(merges), **{place: token for token, place in extra.items()}},
+        {tuple(pair): place for place, pair in enumerate(merges)},
+    ),
+}
+"""Forms in which vocabulary and merges are passed."""
+
+OWN_SPECIAL = "bytes and own special tokens"
+SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus)), OWN_SPECIAL: lambda corpus: 256}
+"""Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
+
+SEVERAL = r"texts|docs|documents|lines|corpora|sentences"
+"""Name of a corpus that is a list of texts."""
+
+
+@dataclass
+class TokenizerCall(Call):
+    """A learner's tokenizer; the output is the text of every token, and the text decoded from all of them.
+
+    given       form of vocabulary and merges, a key of GIVEN; None for a tokenizer that is trained
+    base        number of tokens before the first merge, a key of SIZES
+    is_listed   True if the corpus is passed as a list of texts
+    """
+
+    given: str | None = None
+    base: str = "bytes"
+    is_listed: bool = False
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """Return one parameter per role, independent of the learner's own."""
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name == "text" else None)
+            for name in self.binding.role_of
+        ]
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Construct the tokenizer, train it if it is to be trained, encode the text and decode the tokens."""
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer = self._made(arguments, Path(folder))
+        encode = getattr(tokenizer, _method(self.subject.value, ENCODING))
+        decode = getattr(tokenizer, _method(self.subject.value, DECODING))
+        text = arguments["text"]
+        numbers = encode(text)
+        tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
+        decoded = _as_text(decode(tokens))
+        if not text.isascii():  # a token may be a part of a character
+            return (decoded,)
+        return (*(_as_text(decode([token])) for token in tokens), decoded)
+
+    @property
+    def _taken(self) -> set[str]:
+        """Return the roles that constructor and training method take."""
+        method = _method(self.subject.value, TRAINING)
+        every = [*self.subject.parameters, *(parameters_of(getattr(self.subject.value, method), is_bound=True) if method else [])]
+        return {role.name for each in every for role in (CORPUS, PATH) if each.name.lower() in (role.name, *role.called)}
+
+    def _made(self, arguments: Mapping[str, Any], folder: Path) -> Any:
+        value, known = self.subject.value, self._known(arguments, folder)
+        roles = (VOCAB, MERGES, SPECIAL) if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH)
+        constructor = bind_parameters(self.subject.parameters, roles)
+        if constructor is None:
+            raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
+        given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
+        tokenizer = value(**{name: known[role] for name, role in given.items()})
+        if self.base == OWN_SPECIAL and "vocab_size" in given.values():
+            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
+            tokenizer = value(**{name: known[role] for name, role in given.items()})
+        method = _method(value, TRAINING)
+        if self.given or not method:
+            return tokenizer
+        if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
+            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
+        rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if not constructor.takes(role.name)]
+        bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), rest)
+        if bound is None:
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
+        getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
+        return tokenizer
+
+    def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        specials = arguments.get("special_tokens")
+        if self.given:
+            merges = [tuple(pair) for pair in arguments["merges"]]
+            extra = {token.encode(): 256 + len(merges) + place for place, token in enumerate(specials or ())}
+            vocab, merges_given = GIVEN[self.given](merges, extra)
+            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials}
+        corpus, count = arguments["corpus"], arguments["num_merges"]
+        path = folder / "corpus.txt"
+        if PATH.name in self._taken:
+            with files.replacing(path) as temporary:
+                temporary.write_text(corpus, encoding="utf-8")
+        size = SIZES[self.base](corpus) + count
+        listed = [corpus] if self.is_listed else corpus
+        return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
+
+
+def _method(value: Any, names: Sequence[str]) -> str:
+    return next((name for name in names if defines(value, name)), "")
+
+
+def _as_text(decoded: Any) -> Any:
+    """Return decoded text; bytes and lists of texts are joined."""
+    if isinstance(decoded, bytes | bytearray):
+        return bytes(decoded).decode("utf-8", errors="replace")
+    if isinstance(decoded, list | tuple) and all(isinstance(part, str) for part in decoded):
+        return "".join(decoded)
+    return as_numbers(decoded)
+
+
+def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call a tokenizer: one per form of its vocabulary and merges, or of its corpus and size.
+
+    A function of the roles, such as the definition, is called directly.
+    """
+    roles = {role.name: role for role in exercise.roles}
+    if not inspect.isclass(subject.value):
+        names = [each.name for each in subject.parameters]
+        return (
+            [Call(subject, Binding({name: roles[name] for name in names}), library)] if "text" in names and set(names) <= set(roles) else []
+        )
+    if not (_method(subject.value, ENCODING) and _method(subject.value, DECODING)):
+        return []
+    required = bind_parameters(subject.parameters, (VOCAB, MERGES, SPECIAL), unnamed=())
+    takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) for each in subject.parameters)
+    special = ("special_tokens",) if takes_special else ()
+    if required is not None and required.takes("merges"):
+        binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
+        return [TokenizerCall(subject, binding, library, given=form) for form in GIVEN]
+    if not _method(subject.value, TRAINING):
+        return []
+    binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
+    method = parameters_of(getattr(subject.value, _method(subject.value, TRAINING)), is_bound=True)
+    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
+    ways = itertools.product(SIZES, (True,) if is_list else (False, True))
+    return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]

@@ -1,0 +1,161 @@
+"""Binding of the parameters of functions and classes to the operands of a definition."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.practice.diagnosis.calls.rotation import same, table_for
+from headway.practice.diagnosis.calls.wording import NOTHING, neutral_value
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Inputs, Role
+
+BYSTANDERS = (
+    Role("device", ("dev",), neutral="cpu"),
+    Role("dtype", ("data_type",), neutral=None),
+    Role("verbose", ("debug", "show_progress"), neutral=False),
+)
+"""Required parameters that affect no output."""
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
+
+    role_of: Mapping[str, Role]
+
+    def takes(self, role: str) -> bool:
+        """Return True if the function has a parameter for a role."""
+        return any(each.name == role for each in self.role_of.values())
+
+
+def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
+    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
+    return bind_parameters(subject.parameters, roles)
+
+
+CONSTRUCTOR_PREFIX = "constructor__"
+"""Start of the names of a constructor's parameters next to those of its class's call."""
+
+TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
+"""Names of targets that make `y` the predictions next to them."""
+
+
+def bind_parameters(
+    parameters: Sequence[inspect.Parameter], roles: Sequence[Role], *, unnamed: Sequence[Role] | None = None
+) -> Binding | None:
+    """Match a list of parameters to roles; `unnamed` limits the roles that a parameter with an unknown name may take."""
+    bound: dict[str, Role] = {}
+    free = list(roles)
+    for parameter in parameters:
+        role = next((role for role in free if fits_name(parameter.name, role)), None)
+        is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
+        if role is not None and not (is_prediction and role.name == TARGETS.name):
+            bound[parameter.name] = role
+            free.remove(role)
+    for parameter in parameters:
+        if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
+            continue
+        bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
+        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
+        if role is None:
+            return None
+        bound[parameter.name] = role
+        if role in free:
+            free.remove(role)
+    return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+TABLE = "table"
+"""Start of the names of roles for tables of rotary positions."""
+
+
+def bind_call(
+    parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0, called: Collection[str] = ()
+) -> Binding | None:
+    """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
+
+    Such parameters are a cache, a first position or a flag, if they need a value at all.
+
+    style    shape of tables of rotary positions
+    called   parameters that are called: parts that rotate
+    """
+    listed = {each.name for each in parameters if any(fits_name(each.name, role) for role in roles)}
+    masks = _masks(parameters, roles)
+    roles = [role for role in roles if role not in masks.values()]
+    neutral: dict[str, Role] = {}
+    for each in parameters:
+        table = table_for(each.name, style)
+        if each.name in listed or each.default is not each.empty:
+            continue
+        if table is not None and each.name in called:
+            neutral[each.name] = Role(f"neutral {each.name}", size_of=lambda inputs: same)
+        elif table is not None:
+            neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
+        elif neutral_value(each.name) is not NOTHING:
+            neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
+    binding = bind_parameters([each for each in parameters if each.name not in neutral and each.name not in masks], roles)
+    if binding is None:
+        return None
+    neutral |= masks
+    return Binding(
+        {
+            each.name: neutral.get(each.name) or binding.role_of[each.name]
+            for each in parameters
+            if each.name in neutral or each.name in binding.role_of
+        }
+    )
+
+
+OF_QUERIES = r"q(uery|ueries)?_"
+"""Start of the name of a mask of queries, which hides no keys."""
+
+OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
+"""Words in the name of a mask for the encoder's output."""
+
+
+def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
+    found: dict[str, Role] = {}
+    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in parameters)]
+    unlisted = [each for each in parameters if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
+    of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
+    for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
+        is_source = parameter in of_source
+        free = [role for role in of_masks if role not in found.values() and (role.name.startswith("encoder") == is_source or not of_source)]
+        role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
+        if role is not None:
+            found[parameter.name] = role
+        elif parameter.default is parameter.empty:
+            found[parameter.name] = Role(f"neutral {parameter.name}", neutral=None)
+    return found
+
+
+def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+    """Return a size; None if the inputs lack what it is computed from."""
+    try:
+        return size_of(inputs)
+    except (KeyError, IndexError, StopIteration):
+        return None
+
+
+def derivation(role: Role) -> Any:
+    """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
+    return role.neutral if callable(role.neutral) else role.size_of
+
+
+def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
+    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
+    try:
+        return None if derive is None else derive(inputs)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def fits_name(name: str, role: Role) -> bool:
+    """Return True if a role lists a parameter's name."""
+    plain = name.lower().strip("_")
+    return plain == role.name or plain in role.called

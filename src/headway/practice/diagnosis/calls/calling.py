@@ -1,0 +1,279 @@
+"""Conversion of a probe's inputs to the learner's parameters and array library, and of the output to NumPy."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_library, as_dtype, from_numpy
+from headway.errors import OptionError
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding, bind, computed, derivation
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
+from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import MISSING, Exercise, Inputs
+from headway.practice.message import Message, OutputError
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64", **dict.fromkeys(OWN, "float64")}
+"""Dtype of floating inputs per library: the one that code for this library usually assumes."""
+
+CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
+"""CPU seconds that one call may take; libraries compile and load during the first one. Default: 1."""
+
+FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
+"""CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
+
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
+"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+
+ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
+"""Pattern of the source of a function that converts arrays to float32."""
+
+MOST_YIELDED = 1000
+"""Number of values taken from a generator function."""
+
+
+def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
+    """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
+    binding = bind(subject, exercise.roles)
+    return [] if binding is None else [(call_class or Call)(subject, binding, library)]
+
+
+@dataclass
+class Call:
+    """A learner's function with its parameters bound, called with arrays of one library.
+
+    has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
+    place              index among the calls that the subject allows
+    num_calls          number of calls made
+    """
+
+    subject: Subject
+    binding: Binding
+    library: str
+    has_changed_inputs: bool = False
+    endless: set[bool] = field(default_factory=set)
+    has_full_timeout: bool = False
+    place: int = 0
+    num_calls: int = 0
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """Return the output as NumPy, or Raised."""
+        self.num_calls += 1
+        try:
+            arguments = self.arguments(inputs)
+        except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
+            return Raised(error)
+        before = {name: _copied(value) for name, value in arguments.items()}
+        try:
+            answer = self.run(arguments)
+        except (Exception, SystemExit) as error:
+            self.endless |= {True} if isinstance(error, TookTooLongError) else set()
+            return Raised(error)
+        kept = [name for name in arguments if not self.binding.role_of[name].may_change]
+        self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
+        try:
+            numbers = self._with_digits(as_numbers(answer))
+            if numbers is None and answer is not None:
+                raise OutputError(TEXTS["output_type"].format(type=type(answer).__name__))
+            return numbers
+        except Exception as error:  # an output that contains itself, or whose methods raise
+            return Raised(error)
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
+        enough = CALL_SECONDS.get(self.library, 1.0)
+        seconds = enough if self.has_full_timeout else FIRST_ATTEMPT_SECONDS.get(self.library, enough)
+        with time_limit(min(0.1, seconds) if self.endless else seconds):
+            return self.invoke(arguments)
+
+    def arguments(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the inputs under the function's parameter names, as arrays of its library."""
+        off = {name: role.off for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
+        return off | {
+            name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
+            for name, role in self.binding.role_of.items()
+            if role.name in inputs or self._is_required(name) or (role.neutral is False and name in self.enabled_names)
+        }
+
+    def precise(self, inputs: Inputs) -> Inputs:
+        """Return the inputs as the function received them, rounded to their dtype."""
+        return {name: _mapped(self._rounded, value) for name, value in inputs.items()}
+
+    def sizes(self, inputs: Inputs) -> Inputs:
+        """Return required inputs that follow from the others: sizes and neutral operands."""
+        required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
+        known = {role.name: computed(derivation(role), inputs) for role in required if derivation(role) is not None}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if the function has a parameter for every input, and an input for every required parameter."""
+        is_given = all(
+            role.name in inputs or role.neutral is not MISSING for name, role in self.binding.role_of.items() if self._is_required(name)
+        )
+        return is_given and all(self.binding.takes(role) for role in inputs)
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function with converted arguments."""
+        positional = [arguments[p.name] for p in self.parameters if p.kind is p.POSITIONAL_ONLY and p.name in arguments]
+        named = {p.name: arguments[p.name] for p in self.parameters if p.kind is not p.POSITIONAL_ONLY and p.name in arguments}
+        return completed(self.subject.value(*positional, **named))
+
+    @property
+    def is_instance(self) -> bool:
+        """Return True for a class that is called as a function, an InstanceCall."""
+        return False
+
+    def without_dropout(self) -> Call:
+        """Return the call with dropout off; a function has none that could be turned off."""
+        return self
+
+    @property
+    def has_guessed_operands(self) -> bool:
+        """Return True if it takes operands that no role lists."""
+        return False
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """Return the function's parameters."""
+        return self.subject.parameters
+
+    @property
+    def is_wide(self) -> bool:
+        """Return True if code for this library usually computes in float64; half precision is then not checked."""
+        return DTYPES[self.library] == "float64"
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Return notes on how the function was called: the options that were turned off."""
+        role_of = self.binding.role_of
+        return tuple(
+            TEXTS["switched_off"].format(name=name.removeprefix(CONSTRUCTOR_PREFIX), value=role_of[name].off)
+            for name in sorted(self.switched_names)
+        )
+
+    def _with_digits(self, answer: Any) -> Any:
+        """Return an output in float32 if the function's source converts to it: it then has no more digits, whatever its dtype is."""
+        is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
+        return answer.astype(numpy.float32) if is_wide and re.search(ROUNDS, "\n".join(self.subject.source)) else answer
+
+    def _is_required(self, name: str) -> bool:
+        return name in self.required_names
+
+    @cached_property
+    def required_names(self) -> set[str]:
+        """Return the parameters without a default."""
+        return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
+
+    @cached_property
+    def enabled_names(self) -> set[str]:
+        """Return the parameters with a default of True, which enables what a probe need not ask for."""
+        return {parameter.name for parameter in self.parameters if parameter.default is True}
+
+    @cached_property
+    def switched_names(self) -> set[str]:
+        """Return the parameters whose default is a number with an effect that their role turns off."""
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        return {
+            name
+            for name, role in self.binding.role_of.items()
+            if role.off is not MISSING and type(defaults.get(name)) in (int, float) and defaults[name] != role.off
+        }
+
+    def _converted(self, value: Any) -> Any:
+        """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
+        return _mapped(self.array, value)
+
+    def array(self, value: Any) -> Any:
+        """Convert one array to the learner's library; other values stay."""
+        if not isinstance(value, numpy.ndarray):
+            return value
+        value = self._rounded(value)
+        if self.library == "list":
+            return value.tolist()
+        if self.library in OWN:
+            return wrapped(numpy.array(value), self.subject, self.library)
+        return numpy.array(value) if self.library == "numpy" else from_numpy(numpy.array(value), self.library)
+
+    def _rounded(self, value: Any) -> Any:
+        """Round an array to the library's dtype; float16 stays float16, since only half-precision probes contain it."""
+        if isinstance(value, numpy.ndarray) and value.dtype.kind == "c" and DTYPES[self.library] == "float32":
+            return value.astype(numpy.complex64)
+        is_wide = _is_floating(value) and value.dtype != numpy.float16
+        return value.astype(as_dtype(DTYPES[self.library], numpy)) if is_wide else value
+
+
+def completed(answer: Any) -> Any:
+    """Return an output, with the values that a generator yields as a list."""
+    return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
+
+
+def libraries_for(subject: Subject) -> list[str]:
+    """Return the array libraries to try: what the annotations mention, then imported libraries, NumPy, plain lists, and tensors of the file."""
+    annotations = " ".join(str(each.annotation) for each in subject.parameters)
+    own = own_libraries(subject)
+    made = own_class(subject) if own else None
+    is_own = made is not None and (not subject.imports or re.search(rf"\b{made.__name__}\b", annotations))
+    found = own if is_own else []
+    found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
+    found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
+    found += [name for name in subject.imports if name == "numpy"]
+    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+        found.append("torch")
+    return [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
+
+
+def _is_here(library: str) -> bool:
+    try:
+        array_library(library)
+    except OptionError:
+        return False
+    return True
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
+
+
+def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """Return the value with `change` applied to every leaf of its dicts, lists and tuples."""
+    if isinstance(value, dict):
+        return {key: _mapped(change, each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(change, each) for each in value)
+    return change(value)
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in (list, tuple, dict):
+        return _mapped(_copied, value)
+    if type(value) is numpy.ndarray:
+        return value.copy()
+    numbers = as_numbers(value) if hasattr(value, "dtype") or holds_data(value) else value
+    return numbers.copy() if isinstance(numbers, numpy.ndarray) else numbers
+
+
+def _equal(before: Any, after: Any) -> bool:
+    if isinstance(before, numpy.ndarray):
+        after = after if type(after) is numpy.ndarray else as_numbers(after)
+        is_alike = isinstance(after, numpy.ndarray) and (before.dtype, before.shape) == (after.dtype, after.shape)
+        if is_alike and before.tobytes() == after.tobytes():  # far quicker for small arrays
+            return True
+        return numpy.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
+    if isinstance(before, dict):
+        return before.keys() == after.keys() and all(_equal(before[key], after[key]) for key in before)
+    if isinstance(before, list | tuple):
+        return len(before) == len(after) and all(map(_equal, before, after))
+    return bool(before == after)

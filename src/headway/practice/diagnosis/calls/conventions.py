@@ -1,0 +1,88 @@
+"""Conventions that may apply to a call, and its inputs and outputs under them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.outputs import Raised
+
+PLAIN = Convention()
+
+MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+"""Exceptions of a convention's encoding or decoding that mean that it does not apply."""
+
+
+def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
+    """Encode the inputs in a convention; None if it does not apply."""
+    try:
+        return convention.encode(inputs)
+    except MISFITS:  # the probe lacks the role that the convention concerns, or has other axes
+        return None
+
+
+def alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
+    """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
+    possible = [group[0], *(each for each in group[1:] if may_apply(each, call))]
+    return [read for each in possible for read in measured_conventions(each, call)]
+
+
+def measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
+    """Return the convention itself, or the conventions measured from the function."""
+    if convention.reads is None:
+        return [convention]
+    try:
+        read = convention.reads(lambda inputs: output_of(call, (), inputs))
+    except (*MISFITS, ArithmeticError):
+        return []
+    return [] if read is None else [read] if isinstance(read, Convention) else read
+
+
+def may_apply(convention: Convention, call: Call) -> bool:
+    """Return True if the function's parameters, name, source and file allow a convention."""
+    if convention.without is not None and call.binding.takes(convention.without):
+        return False
+    taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
+    if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
+        return False
+    if convention.is_required and taken_as not in call.required_names:
+        return False
+    is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
+    names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
+    is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
+    is_used = convention.used_source is None or re.search(convention.used_source, call.subject.used_source)
+    return bool(is_in_source and is_in_file and is_used and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+
+
+def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+    """Return the output for some inputs in the convention of headway.functions; Raised if they cannot be encoded."""
+    encoded = encoded_for(call, conventions, inputs)
+    if encoded is None:
+        return Raised(ValueError("the conventions cannot encode these inputs"))
+    with numpy.errstate(all="ignore"):
+        return decoded(call(encoded), conventions, inputs)
+
+
+def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Inputs | None:
+    """Encode the inputs in all conventions; None if one of them does not apply."""
+    encoded: Inputs | None = inputs | call.sizes(inputs)
+    for convention in conventions:
+        encoded = None if encoded is None else encoded_in(convention, encoded)
+    return encoded
+
+
+def decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+    """Return an output in the convention of headway.functions."""
+    for convention in reversed(conventions):
+        if isinstance(answer, Raised) or answer is None:
+            return answer
+        try:
+            answer = convention.decode(answer, inputs)
+        except MISFITS:  # the output is not of the kind that the convention concerns
+            return answer
+    return answer

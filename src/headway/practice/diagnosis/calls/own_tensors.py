@@ -1,0 +1,73 @@
+"""Tensors of the file's own: classes with arithmetic that hold an array, or one number, as `data`, as in micrograd."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.timeout import time_limit
+from headway.practice.diagnosis.reading.subject import Subject
+
+TENSORS, ALL_TENSORS, VALUES = OWN = ("tensors", "all tensors", "values")
+"""Array libraries of a file's own: tensors for floating arrays or for all arrays, and nested lists of numbers with gradients."""
+
+CONSTRUCTING_SECONDS = 0.25
+"""CPU seconds for the constructor of a class that may be one of tensors."""
+
+OTHERS = ("numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "builtins", "decimal", "fractions", "pathlib", "collections")
+
+
+def own_class(subject: Subject) -> type | None:
+    """Return the class of tensors in a subject's file; None if it has none."""
+    named = vars(subject.module).values() if subject.module is not None else ()
+    found = [each for each in named if inspect.isclass(each) and each.__module__.partition(".")[0] not in OTHERS and _has_arithmetic(each)]
+    bases = [each for each in found if not any(each is not other and issubclass(each, other) for other in found)]
+    return next((each for each in bases if _kind(each)), None)  # type: ignore[arg-type]
+
+
+def own_libraries(subject: Subject) -> list[str]:
+    """Return the names under which arrays of the file's own class are passed."""
+    made = own_class(subject)
+    kind = _kind(made) if made is not None else None
+    return [VALUES] if kind == VALUES else [TENSORS, ALL_TENSORS] if kind else []
+
+
+def wrapped(value: numpy.ndarray, subject: Subject, library: str) -> Any:
+    """Return an array as tensors of the file's own."""
+    made = own_class(subject)
+    assert made is not None  # the library is one of own_libraries
+    if library == VALUES:
+        return _listed(value.tolist(), made) if value.dtype.kind == "f" else value.tolist()
+    return made(value) if library == ALL_TENSORS or value.dtype.kind == "f" else value
+
+
+def holds_data(value: Any) -> bool:
+    """Return True for an object of a learner's class that holds an array or a number as `data`."""
+    if type(value).__module__.partition(".")[0] in OTHERS:
+        return False
+    try:
+        return isinstance(getattr(value, "data", None), numpy.ndarray | float)
+    except Exception:  # of an attribute that the class computes
+        return False
+
+
+def _listed(value: Any, made: type) -> Any:
+    return [_listed(each, made) for each in value] if isinstance(value, list) else made(value)
+
+
+def _has_arithmetic(value: type) -> bool:
+    return all(any(name in vars(base) for base in value.__mro__ if base is not object) for name in ("__add__", "__mul__"))
+
+
+@cache
+def _kind(value: type) -> str | None:
+    """Return VALUES for a class that holds one number, TENSORS for one that holds arrays, None for another class."""
+    for library, given, kept in ((TENSORS, [1.0, 2.0], numpy.ndarray), (VALUES, 1.5, float)):
+        with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):  # another kind of class
+            if isinstance(value(given).data, kept):
+                return library
+    return None

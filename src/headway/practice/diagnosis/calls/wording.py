@@ -1,0 +1,150 @@
+"""Meaning of parameter, field and variable names that no role lists, from the words in them."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.rotation import same
+from headway.practice.exercise import Role
+
+DROPOUT = r"drop(?!_?path)|pdrop|(^|_)p$"
+
+WORDS: tuple[tuple[str, str], ...] = (
+    ("has_bias", r"bias"),
+    ("eps", r"(^|_)eps|epsilon"),
+    ("device", r"^dev(ice)?$"),
+    ("num_kv_heads", r"(kv|groups?|key_value).*head|head.*(kv|group)|n(um)?_?(kv|groups|query_groups)|kv_groups"),
+    ("head_dim", r"head.*(dim|size|width|features)|(dim|size|d|width|features)(_per)?_head|per_head|(^|_)d_?[kq](ey)?$|(^|_)(qk|key)_(dim|size)"),
+    ("value_dim", r"(^|_)(d_?v|(v|value)s?_(dim|size|width|depth)|(dim|d|depth)_(v|value)s?)$"),
+    ("num_heads", r"head"),
+    ("vocab_size", r"vocab|num_embeddings|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
+    ("context_length", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
+    ("seq_len", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
+    ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(layers?|blocks?)"),
+    ("batch_size", r"batch|^bsz?$"),
+    ("expansion", r"expan|ratio|mult(?!iple)|factor"),
+    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter"),
+    ("d_in", r"(^|_)in(put)?(_|$)|src"),
+    ("d_out", r"(^|_)out(put)?s?(_|$)"),
+    ("hidden_size", r"emb|model|hid|dim|width|channel|feature|shape|units|size|^d$|^c$|^n$"),
+)  # fmt: skip
+"""Role names, and the words that stand for them; the first that matches counts."""
+
+NEUTRAL: tuple[tuple[str, Any], ...] = (
+    (r"multiple_of", 32),
+    (r"^(rope|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
+    (r"^(device|dev)$", "cpu"),
+    (r"dtype|_type$", None),
+    (r"(^|_)eps|epsilon", 1e-5),
+    (r"layer_?(idx|id|index|num|no)|(^|_)(idx|index|id)$", 0),
+    (r"deterministic", True),
+    (r"multiplier", None),
+    (r"theta|(^|_)base$", 10000.0),
+    (r"(^|_)std$|init(ializer)?_range", 0.02),
+    (r"(^|_)rank$", 2),
+    (r"(^|_)alpha$", 1.0),
+    (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
+    (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
+    (r"^(random_?)?seed$", 0),
+    (r"cache|past|history|prev(ious)?_state|layer_state", None),
+    (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
+)  # fmt: skip
+"""Values that have no effect, by words in the name of a parameter."""
+
+OF_DATA = ("context_length", "batch_size")
+"""Sizes of the data, which are no widths even where a part does not take them: `block_size`."""
+
+NO_SIZE = r"^(no|tied?|share)_|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
+"""Words of settings that are no sizes."""
+
+NOTHING: Any = object()
+
+
+INNER = r"ff|feed|inner|inter|mlp|filter"
+"""Words of an inner width; `hidden` alone may be either width."""
+
+
+def snake(name: str) -> str:
+    """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+
+
+def is_dropout(name: str) -> bool:
+    """Return True for the name of a dropout rate."""
+    return bool(re.search(DROPOUT, snake(name)))
+
+
+def neutral_value(name: str) -> Any:
+    """Return a value without effect for a parameter, or NOTHING if its name suggests none."""
+    found = next((value for pattern, value in NEUTRAL if re.search(pattern, snake(name))), NOTHING)
+    return copy.deepcopy(found) if isinstance(found, numpy.random.Generator) else found  # draws do not depend on earlier calls
+
+
+def is_named(name: str, role: Role) -> bool:
+    """Return True if a role lists the name."""
+    plain = snake(name)
+    return plain == role.name or plain in role.called or plain.replace("_", "") in role.called
+
+
+def roles_of_names(names: Sequence[str], roles: Sequence[Role], *, is_shared: bool = False) -> dict[str, Role]:
+    """Return the roles of names: those that list the name, then those whose words are in it.
+
+    is_shared   True if several names may stand for one role, as in a config
+    """
+    found: dict[str, Role] = {}
+    for is_alike in (_is_listed, _is_worded):
+        for name in names:
+            if name in found:
+                continue
+            free = [role for role in roles if is_shared or role not in found.values()]
+            role = is_alike(name, free, roles)
+            if role is not None:
+                found[name] = role
+    return _with_inner(found, roles, names)
+
+
+def _is_listed(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role | None:
+    return next((role for role in free if is_named(name, role)), None)
+
+
+def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role | None:
+    """Return the free role that the words of a name indicate; None if they indicate another role."""
+    if is_dropout(name) or re.search(NO_SIZE, snake(name)):
+        return None
+    known = {role.name for role in roles}
+    meant = next((role for role, pattern in WORDS if role in {*known, *OF_DATA} and re.search(pattern, snake(name))), None)
+    return next((role for role in free if role.name == meant), None)
+
+
+def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequence[str]) -> dict[str, Role]:
+    """Return the roles after separating the width from the inner width: of `hidden` and `d_model`, `hidden` is the inner width."""
+    width = next((role for role in roles if role.name == "hidden_size"), None)
+    inner = next((role for role in roles if role.name == "intermediate_size"), None)
+    of_inner = [name for name, role in found.items() if role is inner]
+    of_width = [name for name, role in found.items() if role is width]
+    result = dict(found)
+    if width is None or inner is None:
+        return result
+    if not of_width and len({snake(name) for name in of_inner}) > 1:  # lm_hidden_dim, lm_inter_dim
+        plain = [name for name in of_inner if not re.search(INNER, snake(name))]
+        if 0 < len(plain) < len(of_inner):
+            return result | dict.fromkeys(plain, width)
+    if not of_width and len(of_inner) > 1:  # hidden, feed_forward_hidden
+        plain = [name for name in of_inner if not re.search(INNER, snake(name))]
+        result |= dict.fromkeys(plain, width)
+    elif not of_inner and len(of_width) > 1:  # dim, hidden_dim
+        hidden = [name for name in of_width if "hid" in snake(name)]
+        is_width_named = any(re.search(r"emb|model|dim|width|^[dc]$", snake(name)) for name in of_width if name not in hidden)
+        result |= dict.fromkeys(hidden, inner) if is_width_named else {}
+    elif not of_width and len(of_inner) == 1:  # hidden, feed_forward
+        left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
+        result |= dict.fromkeys(left[:1], width)
+        if not left and re.search(r"^(?!.*(ff|feed|inner|mlp)).*hid", snake(of_inner[0])):
+            others = [name for name in names if name not in found and re.search(INNER, snake(name))]
+            result |= {of_inner[0]: width, **dict.fromkeys(others[:1], inner)} if others else {}
+    return result

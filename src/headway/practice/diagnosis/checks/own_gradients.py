@@ -1,0 +1,164 @@
+"""Check of gradients that a learner computes by hand: a class's own `backward`, and tensors of the file's own."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy
+
+from headway.arrays import to_numpy
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.compare import as_numbers, floating_arrays
+from headway.practice.diagnosis.calls.own_tensors import OWN, VALUES, wrapped
+from headway.practice.diagnosis.checks.gradients import has_own_backward, slope_of, weights_of
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.slots import Slot, slots_of
+from headway.practice.exercise import Inputs
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+OWN_BACKWARD = TEXTS["own_backward"]
+OWN_GRADIENTS = TEXTS["own_gradients"]
+
+
+def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message | None:
+    """Return a cause or note about gradients that the learner's own code computes; None if they are correct or there are none.
+
+    choices   encoded inputs, the richest first; those count for which the learner's code computes gradients
+    """
+    is_of_tensors = call.library in OWN
+    if not is_of_tensors and not (isinstance(call, InstanceCall) and has_own_backward(call)):
+        return None
+    for encoded in choices:
+        with suppress(Exception):  # backward may need inputs of two axes, or follow another protocol
+            return _of_backward(call, encoded) if isinstance(call, InstanceCall) and not is_of_tensors else _of_tensors(call, encoded)
+    return OWN_GRADIENTS if is_of_tensors else OWN_BACKWARD
+
+
+def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
+    """Compare backward(gradient of the output) with the slopes of forward."""
+    backward = call.subject.value.backward  # type: ignore[attr-defined]
+    needed = [each for each in list(inspect.signature(backward).parameters.values())[1:] if each.default is each.empty]
+    arguments = call.arguments(encoded)
+    operands = [name for name in call.construction.forward.role_of if _is_floating(arguments.get(name))]
+    if len(needed) != 1 or len(operands) != 1:
+        return OWN_BACKWARD
+    name, instance = operands[0], call.instance_for(arguments)
+    x = to_numpy(arguments[name]).astype(numpy.float64) + numpy.random.default_rng(3).uniform(0.02, 0.04, arguments[name].shape)
+
+    def loss(value: numpy.ndarray) -> float:
+        (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(value)}))
+        return float((weights_of(answer.shape, 0) * to_numpy(answer)).sum())
+
+    (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(x)}))
+    given = weights_of(answer.shape, 0)
+    returned = instance.backward(call.array(given))
+    found = next((each for each in _arrays(returned) if each.shape == x.shape), None)
+    if found is None or (found.shape == given.shape and numpy.allclose(found, given)):  # left to the loss, or to the caller
+        return OWN_BACKWARD
+    held = list(slots_of(instance, call.subject.value.__module__))
+    wrong = _wrong(call, name, found, x, loss)
+    weights = call.weight_slots(instance)
+    gradients = [(slot, _gradient_of(slot, held)) for slot in weights]
+    known = ((slot, gradient.copy()) for slot, gradient in gradients if gradient is not None)
+    wrong = wrong or next(filter(None, (_wrong_weight(call, slot, gradient, x, loss) for slot, gradient in list(known))), None)
+    return wrong or (OWN_BACKWARD if any(gradient is None for _, gradient in gradients) else None)
+
+
+def _wrong_weight(
+    call: Call, slot: Slot, gradient: numpy.ndarray, x: numpy.ndarray, loss: Callable[[numpy.ndarray], float]
+) -> Cause | None:
+    """Return the cause of a weight's wrong gradient; it may be averaged over the rows."""
+    before = to_numpy(slot.array).copy()
+
+    def moved(value: numpy.ndarray) -> float:
+        slot.write(value)
+        found = loss(x)
+        slot.write(before)
+        return found
+
+    causes = [_wrong(call, slot.name, gradient * factor, before, moved) for factor in (1, len(x))]
+    return causes[0] if all(causes) else None
+
+
+def _wrong(call: Call, name: str, gradient: numpy.ndarray, value: numpy.ndarray, loss: Callable[[numpy.ndarray], float]) -> Cause | None:
+    direction = numpy.random.default_rng(5).standard_normal(value.shape)
+    slope = slope_of(lambda step: loss(value + step * direction))
+    along = float((gradient * direction).sum())
+    if slope is None or not slope.is_far_from(along, 1e-3):
+        return None
+    says = TEXTS["wrong_backward"].format(first=name, along=f"{along:.4g}", slope=f"{slope.value:.4g}")
+    return Cause("gradient_is_wrong", says, TEXTS["fix_backward"], EMPTY, line=call.subject.line_of(r"def _?backward"))
+
+
+def _gradient_of(slot: Slot, held: Sequence[Slot]) -> numpy.ndarray | None:
+    """Return the array whose name is that of a weight's gradient: dW, W_grad, grads["W"]."""
+    key = re.escape(slot.name.rpartition(".")[2])
+    pattern = rf"(^|\.)(d_?{key}|{key}_?grad(ient)?|grad(ient)?_?{key})$|grads?(ients)?\.{key}$"
+    found = next((each for each in held if re.search(pattern, each.name, re.IGNORECASE) and each.shape == slot.shape), None)
+    return None if found is None else to_numpy(found.array)
+
+
+def _of_tensors(call: Call, encoded: Inputs) -> Cause | Message | None:
+    """Compare the `grad` of the operands after `backward` of a weighted sum of the outputs with the slopes of the function."""
+    arrays = {name: encoded[role.name] for name, role in call.binding.role_of.items() if _is_floating(encoded.get(role.name))}
+    arguments = call.arguments(encoded)
+    made = {name: wrapped(value, call.subject, call.library) for name, value in arrays.items()}
+    if call.is_instance or not any(hasattr(each, "backward") for value in made.values() for each in _leaves(value)):
+        return None if not call.is_instance else OWN_GRADIENTS
+
+    def run(values: dict[str, Any]) -> Any:
+        return call.run(arguments | values)
+
+    def loss(changed: dict[str, numpy.ndarray]) -> float:
+        answer = numpy.asarray(as_numbers(run({name: wrapped(value, call.subject, call.library) for name, value in changed.items()})))
+        return float((weights_of(answer.shape, 0) * answer).sum())
+
+    answer = run(made)
+    weighted = numpy.asarray(as_numbers(answer))
+    total = _total(answer, weights_of(weighted.shape, 0), call)
+    if numpy.size(total.data) != 1:
+        return OWN_GRADIENTS
+    total.backward()
+    for name, value in arrays.items():
+        gradient = numpy.asarray([each.grad for each in _leaves(made[name])], dtype=numpy.float64).reshape(value.shape)
+        wrong = _wrong(call, name, gradient, value, lambda moved, name=name: loss(arrays | {name: moved}))  # type: ignore[misc]
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _total(answer: Any, weights: numpy.ndarray, call: Call) -> Any:
+    """Return the weighted sum of the outputs as one tensor of the learner's."""
+    if call.library != VALUES:
+        return (answer * wrapped(weights, call.subject, call.library)).sum()
+    leaves = list(_leaves(answer))
+    terms = [leaf * float(weight) for leaf, weight in zip(leaves, weights.reshape(-1), strict=True)]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    else:
+        yield value
+
+
+def _arrays(returned: Any) -> list[numpy.ndarray]:
+    parts = returned if isinstance(returned, list | tuple) else [returned]
+    return [to_numpy(each) for each in parts if hasattr(each, "dtype") and hasattr(each, "shape")]
+
+
+def _is_floating(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape") and to_numpy(value).dtype.kind == "f" and to_numpy(value).ndim > 0

@@ -1,0 +1,73 @@
+"""Repeated calls: a test that a second call returns the same output, and the cause if it does not."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.conventions import output_of
+from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.exercise import Inputs, Mistake
+from headway.practice.outputs import Raised, is_same, precision
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
+DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
+
+
+def is_repeatable(trials: Sequence[Trial]) -> bool:
+    """Return True if a second call returns the same output, tested with the probe of the largest output."""
+    answered = [
+        (trial, probe, answer)
+        for trial in trials
+        for probe, answer in zip(trial.probes, trial.answers, strict=True)
+        if not isinstance(answer, Raised) and not begins_with_nothing(answer)
+    ]
+    if not answered:
+        return True
+    trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
+    return not _differs(output_of(trial.call, trial.conventions, probe.inputs), answer)
+
+
+def _differs(again: Any, answer: Any) -> bool:
+    """Return True if an output changed; False for one that cannot be compared even with itself, such as NaN of an unknown type."""
+    return is_same(answer, answer, precision(answer)) and not is_same(again, answer, precision(answer))
+
+
+def differs_when_repeated(call: Call, inputs: Inputs) -> bool:
+    """Return True if two calls return different numbers. Two calls of a class are those of one instance: its weights may be random."""
+    first = output_of(call, (), inputs)
+    instances = list(call.made.values()) if isinstance(call, InstanceCall) else []
+    again = output_of(call, (), inputs)
+    if isinstance(call, InstanceCall) and not (len(instances) == len(call.made) and all(map(operator.is_, instances, call.made.values()))):
+        return False
+    return isinstance(first, numpy.ndarray | tuple) and not begins_with_nothing(first) and _differs(again, first)
+
+
+def begins_with_nothing(answer: Any) -> bool:
+    """Return True for no output, and for several of which the first is no number, such as a function."""
+    return is_nothing(answer[:1] if isinstance(answer, tuple) else answer)
+
+
+def is_nothing(answer: Any) -> bool:
+    """Return True for None, and for several outputs that all are."""
+    return answer is None or (isinstance(answer, tuple) and bool(answer) and all(map(is_nothing, answer)))
+
+
+def cause_of_variation(trials: Sequence[Trial]) -> Mistake:
+    """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
+    without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if trial.call.is_instance]
+    for trial in without:
+        largest = max(trial.probes, key=lambda probe: num_numbers(probe.inputs))
+        first, *others = (output_of(trial.call, trial.conventions, largest.inputs) for _ in range(4))
+        if not isinstance(first, Raised) and first is not None and all(is_same(first, other, precision(first)) for other in others):
+            return DROPOUT_IN_EVAL
+    return NOT_REPEATABLE

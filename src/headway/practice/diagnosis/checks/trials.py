@@ -1,0 +1,372 @@
+"""Outputs of a learner's function for all probes, under every combination of conventions that may apply."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.calling import Call, libraries_for
+from headway.practice.diagnosis.calls.compare import decimals_of
+from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded, encoded_in
+from headway.practice.diagnosis.calls.timeout import TookTooLongError
+from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
+from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
+
+NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
+AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
+"""Pattern of a branch for arrays with a certain number of axes."""
+
+UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
+"""Exceptions that end the search for a convention if every probe raises one of them."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outputs for all probes under one combination of conventions.
+
+    refused    probes excluded because the function raised on inputs that it need not support
+    memory     results that all trials of the subject share
+    decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
+    num_axes   largest number of axes that was checked, if the function has branches for these only
+    """
+
+    exercise: Exercise
+    call: Call
+    conventions: tuple[Convention, ...]
+    probes: tuple[Probe, ...]
+    answers: tuple[Any, ...]
+    refused: tuple[Probe, ...] = ()
+    memory: Memory = field(default_factory=Memory)
+    decimals: int | None = None
+    num_axes: int | None = None
+
+    def as_rounded(self) -> Trial:
+        """Return the trial with `decimals` set."""
+        decimals = decimals_of(self.answers)
+        is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
+        return self if is_plain else replace(self, decimals=decimals)
+
+    def without_refused(self) -> Trial:
+        """Exclude the kinds of optional probes that the function rejected at least once."""
+        return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
+
+    def without_misshapen(self) -> Trial:
+        """Exclude the kinds of optional probes for which the function never returns the expected shape."""
+        pairs = zip(self.probes, self.answers, strict=True)
+        shaped = {probe.beyond for probe, answer in pairs if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
+        return self.without({probe.beyond for probe in self.probes} - shaped)
+
+    def without_caution(self) -> Trial:
+        """Exclude the probes with a caution, without reporting them as rejected."""
+        return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
+
+    def within_branches(self) -> Trial:
+        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number, with 2 or more."""
+        source = "\n".join(self.call.subject.source)
+        compared = re.findall(AXES_COMPARED, source)
+        most = max(map(int, compared), default=0)
+        return self if most < 2 or len(compared) != len(re.findall(NUM_AXES, source)) else self.within_axes(most)
+
+    def within_axes(self, most: int) -> Trial:
+        """Exclude the optional probes with more axes than this."""
+        is_kept = [probe.beyond is None or _num_axes(probe.inputs) <= most for probe in self.probes]
+        probes, answers = (tuple(itertools.compress(column, is_kept)) for column in (self.probes, self.answers))
+        return self if all(is_kept) else replace(self, probes=probes, answers=answers, num_axes=most)
+
+    def without(self, beyond: Collection[Message | None]) -> Trial:
+        """Exclude all optional probes of these kinds."""
+        if not beyond:
+            return self
+        is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
+        kept = [pair for pair, is_out in zip(zip(self.probes, self.answers, strict=True), is_refused, strict=True) if not is_out]
+        probes, answers = (tuple(column) for column in zip(*kept, strict=True)) if kept else ((), ())
+        refused = tuple(probe for probe, is_out in zip(self.probes, is_refused, strict=True) if is_out)
+        return replace(self, probes=probes, answers=answers, refused=(*self.refused, *refused))
+
+    @property
+    def has_answers(self) -> bool:
+        """Return True if any call returned an output."""
+        return any(not isinstance(answer, Raised) for answer in self.answers)
+
+    def matches(self, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Return True if every output equals that of the definition with these mistakes."""
+        return self.has_answers and all(
+            self.is_same(probe, answer, mistakes) for probe, answer in zip(self.probes, self.answers, strict=True)
+        )
+
+    def is_right(self) -> bool:
+        """Return True if every output equals the definition's, and no operand was rejected in all of its probes."""
+        answered = {role for probe in self.probes for role in probe.inputs}
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
+
+    def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Return True if the first output equals that of the definition with these mistakes."""
+        return self.is_same(self.probes[0], self.answers[0], mistakes)
+
+    def is_undone_by(self, mistake: Mistake) -> bool:
+        """Return True if a mistake replaces all steps of a convention, and thus is the same mistake as under the default convention."""
+        return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
+
+    def num_matching(self) -> int:
+        """Return the number of outputs that equal the definition's."""
+        return self._num_matching
+
+    @cached_property
+    def _num_matching(self) -> int:
+        return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
+
+    def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
+        """Return True if every call raised one of these exceptions."""
+        return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
+
+    def num_raised(self) -> int:
+        """Return the number of calls that raised."""
+        return sum(isinstance(answer, Raised) for answer in self.answers)
+
+    def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
+        """Return the output of the definition with these mistakes, for the inputs as rounded for the learner's function."""
+        outputs = listed_outputs(self.exercise.name) if self._is_listed(mistakes) else self.memory.outputs
+        return outputs.get((self._with_steps, probe.name, mistakes), lambda: self._answer(probe, mistakes))
+
+    def _answer(self, probe: Probe, mistakes: tuple[Mistake, ...]) -> Any:
+        try:
+            with numpy.errstate(all="ignore"):
+                return self.exercise.answer(self._precise(probe), mistakes, self.conventions)
+        except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
+            return Raised(error)
+
+    def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Return True if all mistakes and conventions are listed in the exercise; measured ones are not."""
+        return self._has_listed_conventions and self._listed.issuperset(mistakes)
+
+    @cached_property
+    def _listed(self) -> set[Mistake]:
+        return set(self.exercise.mistakes)
+
+    @cached_property
+    def _has_listed_conventions(self) -> bool:
+        listed = {convention for group in self.exercise.conventions for convention in group}
+        return all(convention in listed for convention in self.conventions if convention.steps)
+
+    @cached_property
+    def _with_steps(self) -> tuple[Any, ...]:
+        """Return what the definition's outputs depend on, apart from probe and mistakes."""
+        return (self.call.library, *(convention for convention in self.conventions if convention.steps))
+
+    def _precise(self, probe: Probe) -> Inputs:
+        """Return a probe's inputs as the function received them; cached."""
+        key = (self.call.library, probe.name)
+        if key not in self.memory.inputs:
+            self.memory.inputs[key] = self.call.precise(probe.inputs)
+        return self.memory.inputs[key]
+
+    def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Return True if one output equals that of the definition with these mistakes."""
+        expected = self.expected(probe, mistakes)
+        rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
+        return self.memory.compared.get(
+            answer, expected, self.decimals, lambda: is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
+        )
+
+
+def _is_refusal(probe: Probe, answer: Any) -> bool:
+    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
+    if probe.beyond is None or not isinstance(answer, Raised):
+        return False
+    return bool(probe.beyond.en) or not is_arithmetic(answer.error)
+
+
+def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
+    """Return the trials for all combinations of conventions, in the first array library in which any probe ran.
+
+    A subject is run once for each exercise: it is recognised and judged by the same trials.
+    """
+    if exercise.name not in subject.tried:
+        subject.tried[exercise.name] = _new_trials_of(subject, exercise)
+    return subject.tried[exercise.name]
+
+
+def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
+    memory = Memory()
+    trials: list[Trial] = []
+    for library in libraries_for(subject):
+        ways: list[list[Trial]] = []
+        for place, call in enumerate(calls_of(subject, exercise, library)):
+            call.place = place
+            ways.append(_until_right(_trials_under(call, exercise, memory)))
+            if _needs_full_timeout(ways[-1]):
+                ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
+            if any(trial.without_refused().matches() for trial in ways[-1]):
+                break
+        found = _likeliest(ways)
+        if any(trial.has_answers for trial in found):
+            return _without_partial(found)
+        if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
+            return found
+        trials = trials or found
+    return trials
+
+
+def trials_by_inputs(subject: Subject, exercise: Exercise, library: str) -> Iterator[Trial]:
+    """Yield a trial for each way to call a subject and each form of its inputs, also where all outputs are the same exception."""
+    for place, call in enumerate(calls_of(subject, exercise, library)):
+        call.place = place
+        yield from _trials_under(call, exercise, Memory(), is_by_inputs=True)
+
+
+def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
+    """Return True if calls timed out even under the convention with the fewest exceptions: the function may just be slow."""
+    nearest = min(trials, key=Trial.num_raised, default=None)
+    return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
+
+
+def _until_right(trials: Iterator[Trial]) -> list[Trial]:
+    """Return the trials up to the first that is correct for the most probes, or that raises only UNAVOIDABLE exceptions."""
+    found: list[Trial] = []
+    for trial in trials:
+        found.append(trial)
+        if trial.raises_only(UNAVOIDABLE):
+            break
+        if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
+            break
+    return found
+
+
+def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
+    """Drop the trials whose conventions cannot express operands that others can, such as masks."""
+    weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
+    operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == set().union(*operands)] or list(trials)
+
+
+def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
+    """Return the trials of the calls with the most correct outputs; if none is, those of the first call and of calls that a known mistake may explain."""
+    ways = [trials for trials in ways if trials]
+    most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
+    if most:
+        return [trial for trials in ways if max(trial.num_matching() for trial in trials) == most for trial in trials]
+    ways = [trials for trials in ways if any(trial.has_answers for trial in trials)] or ways
+    near = [trials for trials in ways[1:] if any(trials[0].is_first_same((mistake,)) for mistake in trials[0].exercise.mistakes)]
+    return [trial for trials in [*ways[:1], *near] for trial in trials]
+
+
+def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_inputs: bool = False) -> Iterator[Trial]:
+    """Yield one trial per combination of conventions that can express at least one probe.
+
+    is_by_inputs   True for one per form of the inputs, False for one per different outputs
+    """
+    probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
+    unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
+    groups = [alternatives(group, call) for group in exercise.conventions]
+    answered_probes: dict[Any, tuple[Any, bool] | None] = {}
+    answered_choices: dict[tuple[Any, ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
+    seen: set[tuple[Any, ...]] = set()
+    for conventions, encoded_probes in _combinations(groups, unencoded):
+        choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
+        if choice not in answered_choices:  # several conventions may encode all probes identically
+            answered_choices[choice] = _answers(call, encoded_probes, answered_probes, memory)
+        kept, raw, has_changed_inputs = answered_choices[choice]
+        decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
+        answers = (
+            [memory.outputs.interned(decoded(answer, decoding, probe.inputs)) for probe, answer in zip(kept, raw, strict=True)]
+            if decoding
+            else raw
+        )
+        steps = tuple(convention for convention in conventions if convention.steps)
+        outcome: tuple[Any, ...] = (
+            choice
+            if is_by_inputs
+            else (
+                steps,
+                *(
+                    (probe.name, answer.error_name if isinstance(answer, Raised) else id(answer))
+                    for probe, answer in zip(kept, answers, strict=True)
+                ),
+            )
+        )
+        if kept and outcome not in seen:  # skip a convention that changes no output
+            seen.add(outcome)
+            changed = replace(call, has_changed_inputs=has_changed_inputs)
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
+
+
+def _answers(
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], memory: Memory
+) -> tuple[tuple[Probe, ...], list[Any], bool]:
+    """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
+    kept: list[Probe] = []
+    answers: list[Any] = []
+    has_changed_inputs = False
+    for probe, encoded, ways in encoded_probes:
+        if (probe.name, ways) not in answered_probes:  # several conventions may encode this probe identically
+            answered_probes[probe.name, ways] = None
+            if call.fits(encoded):
+                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, memory)
+        found = answered_probes[probe.name, ways]
+        if found is not None:
+            kept.append(probe)
+            answers.append(found[0])
+            has_changed_inputs |= found[1]
+    return tuple(kept), answers, has_changed_inputs
+
+
+def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memory) -> tuple[Any, bool]:
+    """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
+    if is_endless(before):
+        return before[-1], False
+    call.has_changed_inputs = False
+    with numpy.errstate(all="ignore"):
+        return memory.outputs.interned(call(encoded)), call.has_changed_inputs
+
+
+def is_endless(answers: Sequence[Any]) -> bool:
+    """Return True if the last call timed out."""
+    return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
+
+
+Encoded = tuple[Probe, Inputs, tuple[Any, ...]]
+"""A probe, its encoded inputs, and the encoders that changed them."""
+
+
+def _combinations(
+    groups: Sequence[Sequence[Convention]], encoded_probes: Sequence[Encoded], chosen: tuple[Convention, ...] = ()
+) -> Iterator[tuple[tuple[Convention, ...], Sequence[Encoded]]]:
+    """Yield every choice of one convention per group with the encoded probes, without choices that have no effect."""
+    if not groups:
+        yield chosen, encoded_probes
+        return
+    for convention in groups[0]:
+        if convention.encode is PLAIN.encode:
+            if convention is groups[0][0] or convention.steps or convention.decode is not PLAIN.decode:
+                yield from _combinations(groups[1:], encoded_probes, (*chosen, convention))
+            continue
+        again = [(probe, encoded_in(convention, inputs), ways) for probe, inputs, ways in encoded_probes]
+        now: list[Encoded] = [
+            (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
+            for (probe, encoded, ways), (_, inputs, _) in zip(again, encoded_probes, strict=True)
+            if encoded is not None
+        ]
+        is_idle = len(now) == len(encoded_probes) and all(one[1] is other[1] for one, other in zip(now, encoded_probes, strict=True))
+        if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
+            yield from _combinations(groups[1:], encoded_probes if is_idle else now, (*chosen, convention))
+
+
+def _num_axes(inputs: Inputs) -> int:
+    return max((value.ndim for value in inputs.values() if isinstance(value, numpy.ndarray)), default=0)
+
+
+def num_numbers(inputs: Inputs) -> int:
+    """Return the number of array elements in a probe."""
+    parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
+    return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))

@@ -1,0 +1,401 @@
+"""Sizes that a class reads from a config object or from the module's variables."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import dis
+import inspect
+import re
+import types
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import CodeType, ModuleType
+from typing import Any
+
+from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.classes.slots import is_module
+from headway.practice.diagnosis.reading.subject import Subject, is_learners
+from headway.practice.exercise import Role
+
+CONFIG_NAMES = r"^(model_?)?(config|cfg|conf|args|hparams|configs|params|opts?|options|hp)$|_(config|cfg|args|params|hparams)$"
+
+
+def is_size_role(role: Role) -> bool:
+    """Return True for a role that a config or a variable may hold."""
+    return (role.is_size or role.size_of is not None) and not role.is_submodule
+
+
+ARRAY_ATTRIBUTES = {"shape", "dtype", "device", "T", "ndim", "size", "mT", "weight", "bias", "forward"}
+
+
+class NoSuchSizeError(AttributeError, KeyError):
+    """A size that a probe does not define, such as a single width for a projection between two widths."""
+
+
+COPIES = r"(to|as)_?dict|model_dump|copy|dict"
+"""Pattern of the names of methods that return the fields again."""
+
+
+class Config:
+    """A config object that returns sizes as attributes or items, under any name that learners use."""
+
+    def __init__(
+        self,
+        sizes: Mapping[str, Any],
+        roles: Sequence[Role],
+        dropout: float,
+        base: Any = None,
+        names: Iterable[str] = (),
+        optional: Collection[str] = (),
+    ) -> None:
+        sized = [role for role in roles if is_size_role(role)]
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True), optional)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if re.fullmatch(COPIES, name):
+            return lambda *_: self
+        sizes, roles, dropout, base, meant, optional = self.__dict__["_made_from"]
+        role = meant.get(name) or roles_of_names([name], roles).get(name)
+        value = _value_of(name, role, sizes, dropout)
+        if value is not NOTHING:
+            return value
+        fallback = fields_of(base).get(name, NOTHING) if base is not None else NOTHING
+        if fallback is NOTHING and re.search(CONFIG_NAMES, name):  # the settings of a part
+            return self
+        if fallback is NOTHING and name in optional:
+            raise AttributeError(name)
+        value = neutral_value(name) if fallback is NOTHING else fallback
+        return None if value is NOTHING else value  # a setting that is not given
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, key, value)
+
+    def __contains__(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value like dict.get; for a flag, and for what is no size, the default."""
+        try:
+            value = getattr(self, key)
+        except NoSuchSizeError:
+            return default
+        return default if value is None or (isinstance(default, bool) and not isinstance(value, bool)) else value
+
+
+def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: float) -> Any:
+    """Return a field's value for these sizes; NOTHING for a field that is not a size."""
+    if is_dropout(name):
+        return dropout
+    if role is None:
+        return NOTHING
+    if role.name not in sizes:
+        raise NoSuchSizeError(name)
+    return sizes[role.name]
+
+
+def config_parameter(subject: Subject) -> str | None:
+    """Return the constructor parameter that takes all sizes at once: by its name, or because the class reads fields of it."""
+    for parameter in subject.parameters:
+        if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
+            continue
+        if holds_fields(parameter.default) or (parameter.default is parameter.empty and _reads_fields(subject, parameter)):
+            return parameter.name
+    return None
+
+
+def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
+    if re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE):
+        return True
+    if inspect.isclass(parameter.annotation) and is_config_class(parameter.annotation, subject.module):
+        return True
+    return bool(fields_read(subject, parameter.name)) and not _is_called(subject, parameter.name)
+
+
+def fields_read(subject: Subject, name: str) -> set[str]:
+    """Return the attributes and keys that a class's source reads from a variable."""
+    return _read_in("\n".join(line.partition("#")[0] for line in subject.source), name)
+
+
+def optional_fields(subject: Subject, name: str) -> set[str]:
+    """Return the fields of a variable that the file's code can do without, because it reads them by getattr with a default."""
+    return set(re.findall(rf"""\bgetattr\(\s*(?:self\.)?{re.escape(name)}\s*,\s*["'](\w+)["']\s*,""", subject.file_source))
+
+
+def _read_in(text: str, name: str) -> set[str]:
+    read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))
+    read |= set(re.findall(rf"(?<![\w.]){re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
+    return read - ARRAY_ATTRIBUTES
+
+
+def _is_called(subject: Subject, name: str) -> bool:
+    """Return True if a class calls a parameter or stores it as a part of its own, as it does with a submodule."""
+    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", "\n".join(subject.source)))
+
+
+OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper"
+"""Pattern of the names of classes that hold settings."""
+
+
+def is_config_class(value: Any, module: ModuleType | None) -> bool:
+    """Return True for a class of the file that holds settings, or one of another file whose name says so."""
+    if not inspect.isclass(value) or module is None or is_layer(value):
+        return False
+    return value.__module__ == module.__name__ or (bool(re.search(OF_SETTINGS, value.__name__)) and is_learners(value.__module__))
+
+
+def is_layer(value: type) -> bool:
+    """Return True for a class that computes."""
+    return any(name in vars(value) for name in ("forward", "__call__")) or any(
+        base.__module__.partition(".")[0] in ("torch", "mlx", "flax", "equinox", "jax") for base in value.__mro__
+    )
+
+
+def holds_fields(value: Any) -> bool:
+    """Return True for an object that holds settings: a dict with names as keys, a namespace, an instance of a plain class."""
+    if isinstance(value, dict):
+        return (
+            bool(value) and all(isinstance(key, str) for key in value) and not is_module(value) and not callable(next(iter(value.values())))
+        )
+    if value is None or inspect.isclass(value) or isinstance(value, ModuleType | str | bytes | int | float | tuple | list | set):
+        return False
+    if callable(value) or is_module(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
+        return False
+    held = getattr(value, "__dict__", {})
+    return any(isinstance(each, int | float) for name, each in {**_class_fields(type(value)), **held}.items() if not name.startswith("_"))
+
+
+def _class_fields(value: type) -> dict[str, Any]:
+    return {
+        name: each
+        for base in reversed(value.__mro__)
+        for name, each in vars(base).items()
+        if not name.startswith("_") and isinstance(each, int | float | str | type(None))
+    }
+
+
+def fields_of(base: Any) -> dict[str, Any]:
+    """Return the fields of a config object or class, by name."""
+    if isinstance(base, dict):
+        return dict(base)
+    if inspect.isclass(base):
+        return _class_fields(base)
+    return {
+        **_class_fields(type(base)),
+        **{name: value for name, value in getattr(base, "__dict__", {}).items() if not name.startswith("_")},
+    }
+
+
+def config_bases(subject: Subject, name: str) -> Iterator[Any]:
+    """Yield the file's own configs that may be passed as a parameter: its default, an instance of its class, an object of the file."""
+    parameter = next((each for each in subject.parameters if each.name == name), None)
+    if parameter is not None and holds_fields(parameter.default):
+        yield parameter.default
+    read = fields_read(subject, name) or _read_in(subject.file_source, name)
+    annotated = parameter.annotation if parameter is not None else None
+    module = {} if subject.module is None else vars(subject.module)
+    classes = [value for value in module.values() if is_config_class(value, subject.module)]
+    if inspect.isclass(annotated) and annotated in classes:
+        classes.insert(0, annotated)
+    for value in (value for key, value in module.items() if not key.startswith("__") and holds_fields(value)):
+        if read and read <= set(fields_of(value)) | _attributes(type(value)):
+            yield value
+    for each in classes:
+        names = _attributes(each) | set(fields_of(_as_instance(each)))
+        if (each is annotated or read) and read <= names:
+            yield each
+
+
+MOST_LIKE = 3
+"""Number of fields that a class reads from a config from which a config of the file is known to be the one it takes."""
+
+
+def missing_field(subject: Subject) -> tuple[str, str] | None:
+    """Return the name of the file's only config class and of a field that a class reads from it but that it lacks."""
+    name = config_parameter(subject) if inspect.isclass(subject.value) else None
+    module = {} if subject.module is None else vars(subject.module)
+    classes = [value for value in module.values() if is_config_class(value, subject.module) and hasattr(value, "__dataclass_fields__")]
+    if name is None or len(classes) != 1 or any(base.__module__ != classes[0].__module__ for base in classes[0].__mro__[:-1]):
+        return None
+    read, known = fields_read(subject, name), _attributes(classes[0]) | set(fields_of(_as_instance(classes[0])))
+    lacking = {each for each in read - known if not re.search(rf"\.{each} *=[^=]|['\"]{each}['\"]", subject.file_source)}
+    is_meant = len(read & known) >= MOST_LIKE and "__getattr__" not in known
+    return (classes[0].__name__, min(lacking)) if lacking and is_meant else None
+
+
+def fallback_config(subject: Subject, name: str) -> Any:
+    """Return the file's config with the most of the fields that its classes read from a parameter; None if there is none."""
+    if subject.module is None:
+        return None
+    read = _read_in(subject.file_source, name)
+    known = [value for value in vars(subject.module).values() if holds_fields(value) or is_config_class(value, subject.module)]
+    return max(map(_as_instance, known), key=lambda value: len(read & set(fields_of(value))), default=None)
+
+
+def _as_instance(value: Any) -> Any:
+    """Return an instance of a config class with its defaults, or the class itself if it has none."""
+    if not inspect.isclass(value):
+        return value
+    try:
+        return value()
+    except Exception:  # the learner's constructor may need anything
+        return value
+
+
+def _attributes(value: type) -> set[str]:
+    """Return the names of a class's fields, properties and constructor parameters."""
+    if issubclass(value, dict):
+        return set()
+    try:
+        taken = set(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        taken = set()
+    return taken | {name for name in dir(value) if not name.startswith("_")}
+
+
+def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> Any:
+    """Return a copy of a config with the sizes of a probe; a class is instantiated."""
+    roles = [role for role in roles if is_size_role(role)]
+    if inspect.isclass(base) and not _needs_no_instance(base):
+        return _instantiated(base, sizes, roles, dropout)
+    fields = fields_of(base)
+    changed = _changes(list(fields), fields, sizes, roles, dropout)
+    if isinstance(base, dict):
+        return type(base)({**base, **changed}) if type(base) is dict else Config(sizes, roles, dropout, base)
+    if inspect.isclass(base):
+        metaclass: Any = type(base)
+        return metaclass(base.__name__, (base,), changed)
+    if dataclasses.is_dataclass(base) and not inspect.isclass(base):
+        try:
+            return dataclasses.replace(base, **{name: value for name, value in changed.items() if name in base.__dataclass_fields__})
+        except (TypeError, ValueError):
+            pass
+    made = copy.copy(base)
+    for name, value in changed.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _needs_no_instance(base: type) -> bool:
+    """Return True for a class whose own attributes are the settings."""
+    return not dataclasses.is_dataclass(base) and "__init__" not in vars(base)
+
+
+def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> Any:
+    parameters = [each for each in inspect.signature(base).parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    defaults = {each.name: each.default for each in parameters}
+    given = _changes(list(defaults), defaults, sizes, roles, dropout)
+    for each in parameters:
+        if each.default is each.empty and each.name not in given:
+            value = neutral_value(each.name)
+            given[each.name] = None if value is NOTHING else value
+    made = base(**given)
+    fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
+    known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
+    for name, value in _changes(known, fields, sizes, roles, dropout).items():
+        with suppress(AttributeError, TypeError):  # a property
+            object.__setattr__(made, name, value)
+    return made
+
+
+def _changes(
+    names: Sequence[str], now: Mapping[str, Any], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+) -> dict[str, Any]:
+    """Return new values of the fields that are sizes or dropout rates."""
+    meant = roles_of_names(names, roles, is_shared=True)
+    found: dict[str, Any] = {}
+    for name in names:
+        if is_dropout(name) and not isinstance(now[name], bool):
+            found[name] = dropout
+        elif snake(name) == "multiple_of":
+            found[name] = neutral_value(name)
+        elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):
+            if meant[name].name not in sizes:
+                raise NoSuchSizeError(name)
+            found[name] = sizes[meant[name].name]
+    return found
+
+
+def globals_read(subject: Subject) -> list[str]:
+    """Return the module's numbers and config objects that the class and what it uses from the file read while they run."""
+    if subject.module is None:
+        return []
+    names = vars(subject.module)
+    found: dict[str, None] = {}
+    seen: set[int] = set()
+    waiting = [subject.value]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        for code in codes_of(value):
+            for name in loaded(code):
+                if name not in names:
+                    continue
+                if isinstance(names[name], int | float) or holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
+                    found[name] = None
+                if inspect.isclass(names[name]) or inspect.isfunction(names[name]):
+                    waiting.append(names[name])
+        if inspect.isclass(value):
+            waiting += [base for base in value.__mro__[1:] if base.__module__ == subject.module.__name__]
+    return [name for name in names if name in found]
+
+
+def _is_used_as_config(value: Any, module: ModuleType) -> bool:
+    return is_config_class(value, module) and _needs_no_instance(value) and bool(_class_fields(value))
+
+
+def codes_of(value: Any) -> Iterator[CodeType]:
+    """Yield the code of a function, or of the methods of a class."""
+    functions = [value] if inspect.isfunction(value) else list(vars(value).values()) if inspect.isclass(value) else []
+    for each in functions:
+        function = getattr(each, "__func__", getattr(each, "fget", each))
+        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+        if isinstance(code, CodeType):
+            yield code
+
+
+def loaded(code: CodeType) -> Iterator[str]:
+    """Yield the global names that code reads, functions in it included."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from loaded(constant)
+
+
+@contextmanager
+def globals_set(module: ModuleType | None, values: Mapping[str, Any]) -> Iterator[None]:
+    """Set variables of a module while the block runs."""
+    if module is None or not values:
+        yield
+        return
+    before = {name: value for name, value in vars(module).items() if name in values}
+    vars(module).update(values)
+    try:
+        yield
+    finally:
+        for name in set(values) - set(before):
+            vars(module).pop(name, None)
+        vars(module).update(before)
+
+
+def global_values(
+    subject: Subject, names: Sequence[str], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+) -> dict[str, Any]:
+    """Return values of module variables for the sizes of a probe.
+
+    Errors   NoSuchSizeError if the probe does not define one of them
+    """
+    now = {name: getattr(subject.module, name) for name in names}
+    numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
+    sized = [role for role in roles if is_size_role(role)]
+    changed = _changes(numbers, now, sizes, sized, dropout)
+    return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}

@@ -1,0 +1,311 @@
+"""Readings of a class's constructor and call method: the role of each parameter, and the values of those without a role."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.binding import TABLE, Binding, bind_call
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES
+from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
+from headway.practice.diagnosis.classes.configs import (
+    Config,
+    config_bases,
+    config_parameter,
+    configured,
+    fallback_config,
+    fields_read,
+    globals_read,
+    is_size_role,
+    optional_fields,
+)
+from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
+from headway.practice.diagnosis.classes.slots import module_library
+from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.classes.usages import Usage, usages
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.exercise import MISSING, Exercise, Role
+
+METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
+INHERITED = ("forward", "__call__")
+
+
+@dataclass(frozen=True)
+class Construction:
+    """Description of how to construct and call an instance.
+
+    constructor, forward   bindings of their parameters to roles
+    config                 constructor parameter that takes all sizes at once
+    dropouts               constructor parameters that take a dropout rate
+    flags                  constructor parameters that enable biases
+    method                 method to call
+    roles                  the exercise's roles
+    fixed                  constructor parameters with values that have no effect
+    base                   the file's own config; None for one that answers to any name
+    variables              variables of the module that hold sizes
+    wired                  correct parts that replace those of an instance; None to keep its own
+    is_unrotated           True to leave out rotary positions and the norms of queries and keys
+    is_plain               True if all of them are numbers, not configs
+    """
+
+    constructor: Binding
+    forward: Binding
+    config: str | None
+    dropouts: tuple[str, ...]
+    flags: tuple[str, ...]
+    method: str
+    roles: tuple[Role, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    base: Any = None
+    variables: tuple[str, ...] = ()
+    is_plain: bool = True
+    wired: Submodule | None = None
+    is_unrotated: bool = False
+
+    @property
+    def takes_all_sizes(self) -> bool:
+        """Return True if sizes are passed under names of the file's own."""
+        return self.config is not None or bool(self.variables) or self.is_shown
+
+    @property
+    def is_shown(self) -> bool:
+        """Return True if the file's own example has some of the arguments."""
+        return any(isinstance(each, Shown) for each in self.fixed.values())
+
+    @property
+    def sizes_taken(self) -> list[Role]:
+        """Return the roles of sizes that a config or the module's variables may hold."""
+        sizes = [role for role in self.roles if is_size_role(role)]
+        if self.config is not None or not self.is_plain or self.is_shown:
+            return sizes
+        meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
+        return [role for role in sizes if role.name in meant]
+
+
+def config_for(construction: Construction, subject: Subject, sizes: Mapping[str, Any], dropout: float) -> Any:
+    """Return the config that a constructor takes for the sizes of a probe: the file's own, or one that answers to any name."""
+    base, roles, name = construction.base, construction.roles, construction.config or ""
+    if isinstance(base, Shown):
+        return base.at(sizes)
+    if base is not None:
+        return configured(base, sizes, roles, dropout)
+    return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name), optional_fields(subject, name))
+
+
+def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
+    """Yield the ways to read a class's constructor and call method, likeliest first; none if its parameters do not fit."""
+    own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
+    examples = usages(subject)
+    defined = [name for name in METHODS if defines(subject.value, name)]
+    defined.sort(key=lambda name: _passes_on(getattr(subject.value, name)))
+    method = defined[0] if defined else own[0] if len(own) == 1 else None
+    method = method or next((each.method for each in examples if each.method in own), None)
+    if method is None:
+        inherited = [
+            name for name in INHERITED if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None
+        ]
+        method = next(iter(inherited), None)
+    if method is None:
+        return
+    constructor = subject.parameters
+    config = config_parameter(subject)
+    dropouts = tuple(
+        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
+    )
+    flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
+    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
+    variables = tuple(globals_read(subject))
+    is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
+    bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
+    shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
+    bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
+    for made, fixed in itertools.islice(_readings(rest, exercise, examples), MAX_READINGS):
+        free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
+        free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
+        called = _call_binding(subject, method, free, examples)
+        if called is None:
+            return
+        takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
+        for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
+            called = _call_binding(subject, method, free, examples, style) or called
+            roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
+            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+
+
+def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
+    """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
+    parameters = call_parameters(subject, method)
+    shown = shown_operands(examples, parameters, roles)
+    left = [role for role in roles if role not in shown.values()]
+    source = "\n".join(subject.source)
+    parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
+    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts)
+    if called is None:
+        return bind_call(parameters, roles, style, parts)
+    role_of = {**called.role_of, **shown}
+    return Binding({each.name: role_of[each.name] for each in parameters if each.name in role_of})
+
+
+def _readings(
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage]
+) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the readings of a constructor by names and by the file's examples, those first if a name says nothing."""
+    roles = _constructor_roles(exercise)
+    by_name = _constructor_bindings(parameters, exercise)
+    first = next(by_name, None)
+    by_example = [
+        each
+        for each in shown_bindings(examples, parameters, roles)
+        if first is None or each[1] or dict(each[0].role_of) != dict(first[0].role_of)
+    ]
+    is_doubtful = any(each.default is each.empty and not is_plain_name(each.name, roles) for each in parameters)
+    given = [] if first is None else [first]
+    yield from itertools.chain(by_example, given, by_name) if is_doubtful else itertools.chain(given, by_example, by_name)
+
+
+def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:
+    """Return True for a class that takes the width of its head, and whose config's number of heads it does not read."""
+    if config is None or not constructor.takes("head_dim") or constructor.takes("num_heads"):
+        return False
+    sizes = [role for role in exercise.roles if is_size_role(role)]
+    meant = roles_of_names(sorted(fields_read(subject, config)), sizes, is_shared=True).values()
+    return bool(meant) and all(role.name != "num_heads" for role in meant)
+
+
+def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:
+    return tuple(role for role in roles if role.name != "num_heads")
+
+
+MOST_EXCHANGED = 3
+"""Number of sizes up to which every order of them is tried."""
+
+WIDTH_OF_OPERAND = r"(query|key|value)_(size|dim|width|features)"
+"""Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
+
+UNMISTAKABLE = ("vocab_size",)
+"""Sizes whose names mean nothing else, so that no other reading is tried."""
+
+MAX_READINGS = 40
+"""Number of readings of a constructor that are tried."""
+
+
+def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
+    roles = _constructor_roles(exercise)
+    sizes = [role for role in roles if is_size_role(role)]
+    listed: dict[str, Role] = {}
+    for parameter in parameters:
+        role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
+        if role is not None:
+            listed[parameter.name] = role
+    open_ones = [
+        each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))
+    ]
+    names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
+    bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
+    fixed: dict[str, Any] = {}
+    unknown: list[str] = []
+    for parameter in open_ones:
+        if parameter.name in bound or parameter.default is not parameter.empty:
+            continue
+        value = False if parameter.annotation in (bool, "bool") else neutral_value(parameter.name)
+        if value is NOTHING:
+            unknown.append(parameter.name)
+        else:
+            fixed[parameter.name] = value
+    given = {each.name for each in parameters if each.default is None and each.name in listed and listed[each.name].is_weight}
+    if given and given != set(bound) and not unknown:  # weights of another layer, which may be shared
+        yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound and each.name not in given}), fixed
+    left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
+    choices = [[*left, NOTHING] for _ in unknown]
+    order = [each.name for each in parameters]
+    entering = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
+    width = next((role for role in roles if len(entering) == 3 and role.name == "d_in"), None)
+    if width is not None:
+        of_inputs = bound | dict.fromkeys(entering, width)
+        yield Binding({name: of_inputs[name] for name in order if name in of_inputs}), fixed | dict.fromkeys(set(unknown) - set(entering))
+    for choice in itertools.product(*choices):
+        taken = [role for role in choice if isinstance(role, Role)]
+        if len({role.name for role in taken}) < len(taken):
+            continue
+        of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
+        none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
+        yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
+    sized = [name for name in order if name in bound and bound[name] in sizes and bound[name].name not in UNMISTAKABLE]
+    for name, other, role in itertools.product(unknown[:1], sized[:MOST_EXCHANGED], left):  # n_embed, d_embed
+        of_both = bound | {name: bound[other], other: role}
+        yield Binding({each: of_both[each] for each in order if each in of_both}), fixed
+    if 2 <= len(sized) <= MOST_EXCHANGED:
+        for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
+            of_order = bound | dict(zip(sized, exchanged, strict=True))
+            yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
+    for name in sized[:MOST_EXCHANGED]:
+        for role in [each for each in sizes if each not in bound.values()]:
+            yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    of_heads = [name for name in sized if bound[name].name in ("head_dim", "value_dim")]
+    width = next((role for role in sizes if role.name == "hidden_size"), None)
+    if of_heads and width is not None:  # the width of all heads together
+        of_all = bound | dict.fromkeys(of_heads, width)
+        yield Binding({name: of_all[name] for name in order if name in of_all}), fixed | dict.fromkeys(unknown)
+    needed = {each.name for each in parameters if each.default is each.empty}
+    if not set(bound) <= needed:  # options that exclude each other
+        yield Binding({name: bound[name] for name in order if name in bound and name in needed}), fixed | dict.fromkeys(unknown)
+    if bound != listed:
+        yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
+
+
+def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True unless the parameter's default is a flag or a text."""
+    default = next(each.default for each in parameters if each.name == name)
+    return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
+
+
+def _passes_on(method: Any) -> bool:
+    """Return True for a method that passes any arguments on, such as the __call__ of a base class that calls `forward`."""
+    try:
+        taken = [*inspect.signature(method).parameters.values()][1:]
+    except (TypeError, ValueError):  # an attribute that is no function, such as `loss = 0.0`, and some functions of libraries
+        return False
+    is_any = [each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken]
+    return bool(taken) and (all(is_any) or (any(is_any) and _calls_forward(method)))
+
+
+def _calls_forward(method: Any) -> bool:
+    return "forward" in getattr(getattr(method, "__code__", None), "co_names", ())
+
+
+def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
+    """Return the required parameters that enable a bias; none for a constructor that takes weights as arrays."""
+    weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
+    if any(each.name.lower() in weights for each in constructor):
+        return ()
+    return tuple(each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias"))
+
+
+def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
+    """Return True for a parameter such as `bias=True`, which enables a weight and is not the weight itself."""
+    weights = {name for role in exercise.roles if role.is_weight for name in (role.name, *role.called)}
+    return isinstance(parameter.default, bool) and parameter.name.lower() in weights
+
+
+def _constructor_roles(exercise: Exercise) -> list[Role]:
+    """Return the roles that a constructor may take: weights, sizes, scalars and optional operands."""
+    arrays = {name for probe in exercise.probes() for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray)}
+    scalars = {name for probe in exercise.probes() for name in probe.inputs} - arrays
+    return [
+        role
+        for role in exercise.roles
+        if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
+    ]
+
+
+def call_parameters(subject: Subject, method: str) -> list[inspect.Parameter]:
+    """Return the parameters of the method that is called."""
+    is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
+    return parameters_of(getattr(subject.value, method), is_bound=is_bound)

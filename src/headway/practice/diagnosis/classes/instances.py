@@ -1,0 +1,383 @@
+"""Calls of a learner's class as a function of roles: construct an instance, write the weights, switch to eval mode, call it.
+
+The result depends neither on the initial weights nor on the order in which the class creates its layers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, TABLE, Binding, computed
+from headway.practice.diagnosis.calls.calling import Call, completed
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.rotation import head_dim
+from headway.practice.diagnosis.calls.timeout import TookTooLongError
+from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
+from headway.practice.diagnosis.classes.class_binding import CONFIG_PREFIX, PREFIXES, WEIGHT_PREFIX, WIDTHS, class_binding
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError, global_values, globals_set, is_size_role
+from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
+from headway.practice.diagnosis.classes.shown import Shown
+from headway.practice.diagnosis.classes.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
+from headway.practice.diagnosis.classes.submodules import Submodule, is_called
+from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
+from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
+from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+DROPOUT = 0.5
+"""Dropout rate that modules are constructed with; in eval mode it must have no effect."""
+
+NOT_PARAMETERS = TEXTS["not_parameters"]
+PARTS_REPLACED = TEXTS["parts_replaced"]
+UNROTATED = TEXTS["unrotated"]
+
+
+AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
+"""A function that assigns weights to the arrays of an instance."""
+
+
+def instance_calls(
+    subject: Subject,
+    exercise: Exercise,
+    library: str,
+    find: AssignWeights = assignments,
+    wired: Submodule | None = None,
+    *,
+    is_unrotated: bool = False,
+) -> list[Call]:
+    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
+
+    wired         correct parts that replace the instance's own
+    is_unrotated  True to leave out rotary positions and the norms of queries and keys
+
+    Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights.
+    """
+    if module_library(subject.value) not in (None, library):
+        return []
+    found: list[tuple[list[Call], float]] = []
+    for construction in constructions(subject, exercise):
+        calls, share = _calls_of(
+            replace(construction, wired=wired, is_unrotated=is_unrotated), subject, exercise, library, find, is_exact=bool(found)
+        )
+        if share == 1:
+            return calls
+        found.append((calls, share))
+    return max(found, key=lambda each: each[1])[0] if found else []
+
+
+def _calls_of(
+    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights, *, is_exact: bool
+) -> tuple[list[Call], float]:
+    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place.
+
+    is_exact   True to count only places of exactly the weights' sizes
+    """
+    first = InstanceCall(subject, Binding({}), library, construction=construction)
+    sample, instance = first.sample(exercise)
+    own = replace(
+        exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
+    )
+    slots = slots_of(instance, subject.value.__module__) if instance is not None else []
+    held = find(slots, sample, own) if instance is not None else []
+    needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
+    needed -= {role.name for role in construction.forward.role_of.values()}
+    places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
+    placed = max((len(needed & roles) for roles in places), default=0)
+    share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
+    bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
+    calls: list[Call] = [
+        replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)
+    ]
+    if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
+        share /= 2  # the constructor's two sizes are likelier to be exchanged
+    takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
+    if share and takes_tables and isinstance(calls[0](_without_mask(sample) | calls[0].sizes(sample)), Raised):
+        share /= 2
+    always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
+    taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
+    if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
+        share /= 2
+    return calls, share
+
+
+def _without_mask(inputs: Inputs) -> Inputs:
+    """Return the inputs without masks, with the sequence under both of its names."""
+    return inputs | {name: None for name in inputs if "mask" in name} | {"x": inputs.get("x", inputs.get("query"))}
+
+
+@dataclass
+class InstanceCall(Call):
+    """A learner's class called as a function, with one assignment of weights to its arrays."""
+
+    construction: Construction = None  # type: ignore[assignment]
+    assignment: Assignment = field(default_factory=lambda: Assignment({}))
+    dropout: float = DROPOUT
+    made: dict[Any, Any] = field(default_factory=dict)
+    slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
+
+    def sizes(self, inputs: Inputs) -> Inputs:
+        """Return the sizes that the class takes and that follow from the inputs."""
+        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
+        ways = {
+            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of
+            for role in self.binding.role_of.values()
+            if role.name not in inputs
+        }
+        known = {name: computed(size_of, inputs) for name, size_of in ways.items() if size_of is not None}
+        return {name: size for name, size in known.items() if size is not None}
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return constructor parameters, forward parameters and weights as the parameters of one function."""
+        required = _required(self)
+        defaults = {CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (int, float)}
+        return [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else defaults.get(name)
+            )
+            for name in self.binding.role_of
+        ]
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Return notes on fused weights, and on weights that are not parameters."""
+        instance = next(iter(self.made.values()), None)
+        is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
+        wired = [PARTS_REPLACED] if self.construction.wired is not None else []
+        unrotated = [UNROTATED] if self.construction.is_unrotated else []
+        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
+        if not super().fits(inputs) or (self._rotates and (head_dim(inputs) or 0) % 2):
+            return False
+        try:
+            instance = self._instance(self.arguments(inputs))
+        except NoSuchSizeError:
+            return False
+        except Exception:  # the call itself will report it
+            return True
+        slots = slots_of(instance, self.subject.value.__module__)
+        names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
+        lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
+        return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
+
+    @property
+    def is_instance(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def has_weights(self) -> bool:
+        """Return True if the instance holds weights or its constructor takes them."""
+        return bool(self.assignment.roles) or any(role.is_weight for role in self.construction.constructor.role_of.values())
+
+    @property
+    def has_guessed_operands(self) -> bool:
+        """Return True if the method takes operands that no role lists, such as tables or a cache."""
+        return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())
+
+    @property
+    def _rotates(self) -> bool:
+        """Return True for a class with rotary positions, which need heads of even width."""
+        if self.construction.wired is not None or self.construction.is_unrotated:
+            return False
+        takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
+        return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Return the output of an instance with its weights set."""
+        instance = self.instance_for(arguments)
+        answer = self.forward(instance, arguments)
+        return with_digits_of(self.weight_slots(instance), answer) if self.is_wide else answer
+
+    def instance_for(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new instance, with its weights set."""
+        role_of = self.binding.role_of
+        _, config_values = self._constructor_arguments(arguments)
+        held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(WEIGHT_PREFIX)}
+        instance = self._instance(arguments)
+        self.assignment.write(self._slots(instance), held | {"num_heads": config_values.get("num_heads", 1)})
+        return instance
+
+    def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the output of an instance with its current weights."""
+        call = instance if self.construction.method == "__call__" or is_module(instance) else getattr(instance, self.construction.method)
+        given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
+        positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
+        with globals_set(self.subject.module, self._variables(arguments)):
+            return completed(call(*positional, **given))
+
+    @cached_property
+    def _positional_only(self) -> list[inspect.Parameter]:
+        return [each for each in call_parameters(self.subject, self.construction.method) if each.kind is each.POSITIONAL_ONLY]
+
+    def _variables(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the module's variables for the sizes in the arguments."""
+        construction = self.construction
+        functions = rotations(self.subject.module) if construction.is_unrotated else {}
+        if not construction.variables:
+            return functions
+        _, sizes = self._constructor_arguments(arguments)
+        return functions | global_values(self.subject, construction.variables, sizes, construction.roles, self._dropout_rate)
+
+    @property
+    def _dropout_rate(self) -> float:
+        return self.dropout if callable(getattr(self.subject.value, "eval", None)) else 0.0
+
+    def without_dropout(self) -> InstanceCall:
+        """Return the same call with a dropout rate of 0."""
+        return replace(self, dropout=0.0, made={})
+
+    def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
+        """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
+        every = [probe.inputs for probe in exercise.probes()]
+        every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
+        maker = replace(self, binding=class_binding(self.construction, Assignment({}), is_construction=True))
+        for inputs in every:
+            given = inputs | maker.sizes(inputs)
+            arguments = {
+                name: self._converted(given.get(role.name, role.neutral))
+                for name, role in maker.binding.role_of.items()
+                if role.name in given
+            }
+            if not {name for name in _required(maker) if name not in arguments}:
+                try:
+                    return given, self._filled(maker._instance(arguments), given, arguments)
+                except TookTooLongError:
+                    break
+                except Exception:  # other sizes may work; the call itself will report the error
+                    continue
+        return {}, None
+
+    def _constructor_arguments(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:
+        """Return the constructor's arguments by parameter name, and all constructor and config values by role."""
+        constructor = {name[len(CONSTRUCTOR_PREFIX) :]: value for name, value in arguments.items() if name.startswith(CONSTRUCTOR_PREFIX)}
+        sizes = {
+            self.binding.role_of[name].name: value
+            for name, value in arguments.items()
+            if name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX))
+        }
+        if self.construction.wired is None:
+            return constructor, sizes
+        role_of = {name: role.name for name, role in self.construction.constructor.role_of.items()}
+        wide = {name: value * self._widening if role_of[name] in WIDTHS else value for name, value in constructor.items()}
+        return wide, {name: value * self._widening if name in WIDTHS else value for name, value in sizes.items()}
+
+    def _instance(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new instance for the sizes in the arguments."""
+        constructor, config_values = self._constructor_arguments(arguments)
+        key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
+        if key not in self.made:
+            construction, rate = self.construction, self._dropout_rate
+            switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
+            switches |= {name: each.at(config_values) if isinstance(each, Shown) else each for name, each in construction.fixed.items()}
+            if construction.config is not None:
+                switches[construction.config] = config_for(construction, self.subject, config_values, rate)
+            parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
+            given = {**constructor, **parts, **switches}
+            positional = [
+                given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
+            ]
+            with globals_set(self.subject.module, self._variables(arguments)):
+                instance = self.subject.value(*positional, **given)
+            if construction.wired is not None:
+                width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
+                spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])
+                self._wire(instance, spec, arguments)
+            if construction.is_unrotated:
+                leave_out(instance, self.subject)
+            if callable(getattr(self.subject.value, "eval", None)):
+                instance.eval()
+            self.made[key] = self._filled(instance, {}, arguments)
+        return self.made[key]
+
+    @property
+    def _widening(self) -> int:
+        """Factor between the widths in the constructor and in the call."""
+        return 1 if self.construction.wired is None or self.construction.wired.kind == "block" else WIDENING
+
+    def _wire(self, instance: Any, spec: Submodule, arguments: Mapping[str, Any]) -> None:
+        """Replace the instance's parts, or its blocks."""
+        if spec.kind != "block":
+            wire(instance, spec)
+            return
+        instance.eval()
+        needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
+        taken = {name: role for name, role in self.construction.forward.role_of.items() if name in needed}
+        given = {**arguments, **{name: role.neutral for name, role in taken.items() if role.name != "token_ids"}}
+        named = next(name for name, role in taken.items() if role.name == "token_ids")
+        wire_blocks(instance, spec, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
+
+    def _part(self, name: str, spec: Submodule) -> Any:
+        """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""
+        return (lambda *sizes, **named: spec.made(self.library)) if is_called(name, self.subject) else spec.made(self.library)
+
+    def _filled(self, instance: Any, given: Inputs, arguments: Mapping[str, Any]) -> Any:
+        """Return the instance after one call if its arrays get their shapes from the first input."""
+        if not has_unset_arrays(instance):
+            return instance
+        known = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
+        if not known and given:
+            first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
+            known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
+        if known:
+            self.forward(instance, {**arguments, **known})
+        return instance
+
+    def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
+        """Return an operand for a first call, without masks."""
+        if role.name.startswith(TABLE) and role.size_of is not None:
+            return computed(role.size_of, given)
+        neutral = None if role.neutral is MISSING or callable(role.neutral) else role.neutral
+        return given.get(role.name, first) if role.name in SEQUENCES else neutral
+
+    def _slots(self, instance: Any) -> list[Slot]:
+        """Return the slots of an instance, found once for a torch module as long as it has the same parameters."""
+        home = self.subject.value.__module__
+        if module_library(type(instance)) != "torch":
+            return slots_of(instance, home)
+        parameters = [id(each) for each in instance.parameters()]
+        known = self.slots.get(id(instance))
+        if known is None or known[:2] != (instance, parameters):
+            known = self.slots[id(instance)] = (instance, parameters, slots_of(instance, home))
+        return known[2]
+
+    def weight_slots(self, instance: Any) -> list[Slot]:
+        """Return the slots of an instance that hold weights."""
+        slots = self._slots(instance)
+        return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
+
+
+def _required(call: InstanceCall) -> set[str]:
+    """Return the parameters that require a value."""
+    construction = call.construction
+    needed = {CONSTRUCTOR_PREFIX + each.name for each in call.subject.parameters if each.default is each.empty}
+    needed |= {CONSTRUCTOR_PREFIX + name for name, role in construction.constructor.role_of.items() if role.size_of is not None}
+    needed |= {each.name for each in call_parameters(call.subject, construction.method) if each.default is each.empty}
+    needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
+    return needed & set(call.binding.role_of)
+
+
+WIDENING = 8
+"""Factor between these sizes in the constructor and in the call, so that the widths of the parts suit rotary positions and groups."""
+
+SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context")
+
+
+def _key(value: tuple[str, Any]) -> Any:
+    numbers = as_numbers(value[1]) if hasattr(value[1], "dtype") else value[1]
+    return value[0], numbers.tobytes() if isinstance(numbers, numpy.ndarray) else repr(numbers)

@@ -1,0 +1,235 @@
+"""Functions that take their weights as one tree, as in JAX, treated as a class together with the function that initializes the tree."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy
+from headway.practice.diagnosis.calls.calling import DTYPES
+from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, Config
+from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, mapped, sizes_of, tree_read
+from headway.practice.diagnosis.reading.subject import Subject, parameters_of, source_in
+
+PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
+"""Pattern of the name of a tree of weights."""
+
+KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
+INITIALIZERS = r"init|make|create|new"
+OF_WEIGHTS = r"random|randn|normal|uniform|zeros|ones|glorot|xavier|key|param|weight"
+"""Pattern of the name and the source of a function that makes weights."""
+
+OTHER_SIZE = 2
+"""Size of what else a tree holds than the weights of the part, such as the number of layers."""
+
+MANY = 64
+POSITIONS = r"max|len|ctx|context|block|position"
+"""Pattern of the names of sizes that limit the number of positions, which are then MANY."""
+
+
+def as_class(subject: Subject, library: str) -> Subject | None:
+    """Return the function as a class that holds its trees; None for a class, and if it takes no tree whose arrays are known.
+
+    The tree is the one that a function of the file initializes; without such a function, it has the keys that the function reads, and
+    arrays of the sizes that their names mean.
+    """
+    if inspect.isclass(subject.value):
+        return None
+    tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
+    initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
+    if initializers:
+        return _initialized(subject, tree_parameters[0], initializers[0], library)
+    config = next(
+        (each for each in subject.parameters if re.search(CONFIG_NAMES, each.name.lower()) and each.name not in tree_parameters), None
+    )
+    trees = _trees_read(subject, config)
+    return _made_up(subject, trees, config, library) if trees else None
+
+
+def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str, Node]:
+    """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
+    found: dict[str, Node] = {}
+    for each in subject.parameters:
+        if each.default is each.empty and each is not config:
+            tree = tree_read(subject.value, each.name, subject.module)
+            if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
+                found[each.name] = tree
+    return found if all(sizes_of(tree) is not None for tree in found.values()) else {}
+
+
+def _made_up(subject: Subject, trees: Mapping[str, Node], config: inspect.Parameter | None, library: str) -> Subject:
+    """Return a function as a class that holds trees of zeros; a config is passed to the function, too."""
+    function, kept = subject.value, [each for each in subject.parameters if each.name not in trees and each is not config]
+    sizes = dict.fromkeys(size for tree in trees.values() for size in sizes_of(tree) or ())
+    sizes_taken = [*([config] if config else []), *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sizes)]
+
+    class Holder:
+        def __init__(self, **given: Any) -> None:
+            self._shared = {config.name: given[config.name]} if config else {}
+            arrays = {name: arrays_of(tree, given) for name, tree in trees.items()}
+            self.params = mapped(lambda array: from_numpy(array.astype(DTYPES[library]), library), arrays)
+
+        def __call__(self, **given: Any) -> Any:
+            return function(**{name: formed(tree, self.params[name]) for name, tree in trees.items()}, **self._shared, **given)
+
+    return _with_parameters(subject, Holder, sizes_taken, kept)
+
+
+def _with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
+    """Return the subject with a class in place of its function, with these parameters."""
+    bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(called)]
+    changed: Any = holder
+    changed.__signature__ = inspect.Signature(_named(constructor))
+    changed.__call__.__signature__ = inspect.Signature(bound)
+    changed.__module__ = subject.value.__module__
+    return replace(subject, value=holder)
+
+
+def _initialized(subject: Subject, params: str, initializer: Callable[..., Any], library: str) -> Subject:
+    """Return a function as a class that holds what an initializer returns.
+
+    What both the function and the initializer take, such as a config, is passed to both.
+    """
+    read, function = _keys_read(subject, params), subject.value
+    sizes_taken = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS]
+    keys = [each.name for each in parameters_of(initializer) if each.name.lower() in KEYS]
+    is_read_here = bool(read) and not re.search(rf"\b{params}\b(?! *[:=]|\[['\"]|\.)", "\n".join(subject.source).partition(":\n")[2])
+    shared = {each.name for each in sizes_taken} & {each.name for each in subject.parameters}
+
+    class Holder:
+        def __init__(self, **sizes: Any) -> None:
+            given = {name: _Filled(value) if isinstance(value, Config) else value for name, value in sizes.items()}
+            with _quick_draws(library):
+                made = initializer(**given, **{name: _key(name, library) for name in keys})
+            tree = next((each for each in _trees(made) if read <= _fields(each).keys()), made)
+            self._closed = partial(_closed, tree, library=library)  # the tree itself is no attribute, in which arrays would be found twice
+            self._shared = {name: given[name] for name in shared if name in given}
+            self.params = _opened({name: each for name, each in _fields(tree).items() if name in read} if is_read_here else tree)
+
+        def __call__(self, **given: Any) -> Any:
+            return function(**{params: self._closed(self.params)}, **self._shared, **given)
+
+    own = [each for each in subject.parameters if each.name != params and each.name not in shared]
+    return _with_parameters(subject, Holder, sizes_taken, own)
+
+
+class _Filled:
+    """A config in which every size has a value: the tree of a whole model has more of them than the part that is judged."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._config.get(name)
+        return value if value is not None else MANY if re.search(POSITIONS, name) else OTHER_SIZE
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+
+def _fields(tree: Any) -> dict[str, Any]:
+    """Return what a tree holds by name: the items of a dict, the fields of a named tuple or of a dataclass; nothing for other values."""
+    if isinstance(tree, dict):
+        return tree
+    if isinstance(tree, tuple) and hasattr(tree, "_asdict"):
+        return dict(tree._asdict())
+    if is_dataclass(tree) and not inspect.isclass(tree):
+        return {each.name: getattr(tree, each.name) for each in fields(tree)}
+    return {}
+
+
+def _opened(tree: Any) -> Any:
+    """Return a tree as dicts and lists, in which arrays can be replaced."""
+    if named := _fields(tree):
+        return {name: _opened(each) for name, each in named.items()}
+    return [_opened(each) for each in tree] if isinstance(tree, list | tuple) else tree
+
+
+def _closed(tree: Any, opened: Any, library: str) -> Any:
+    """Return dicts and lists in the form of the tree that they were made from, with the arrays of a library."""
+    if named := _fields(tree):
+        closed = {name: _closed(each, opened[name], library) if name in opened else each for name, each in named.items()}
+        return closed if isinstance(tree, dict) else type(tree)(**closed)
+    if isinstance(tree, list | tuple):
+        return type(tree)(_closed(each, other, library) for each, other in zip(tree, opened, strict=True))
+    return from_numpy(opened, library) if isinstance(opened, numpy.ndarray) else opened
+
+
+@contextmanager
+def _quick_draws(library: str) -> Iterator[None]:
+    """Let jax.random draw with NumPy, which compiles nothing: the initial weights are replaced anyway."""
+    if library != "jax":
+        yield
+        return
+    from jax import random
+
+    draw = numpy.random.default_rng(0)
+    quick = {
+        "normal": lambda key, shape=(), dtype=None: numpy.float32(draw.standard_normal(shape)),
+        "uniform": lambda key, shape=(), dtype=None, minval=0.0, maxval=1.0: numpy.float32(draw.uniform(minval, maxval, shape)),
+        "truncated_normal": lambda key, lower, upper, shape=(), dtype=None: numpy.float32(draw.uniform(-1, 1, shape)),
+    }
+    own = {name: getattr(random, name) for name in quick}
+    vars(random).update(quick)
+    try:
+        yield
+    finally:
+        vars(random).update(own)
+
+
+def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+
+
+def _keys_read(subject: Subject, params: str) -> set[str]:
+    """Return the keys and fields that a function reads from its tree."""
+    found = re.findall(rf"\b{re.escape(params)}(?:\[['\"](\w+)['\"]\]|\.([A-Za-z]\w*)\b(?!\())", "\n".join(subject.source))
+    return {key or field for key, field in found}
+
+
+def _trees(tree: Any) -> Iterator[Any]:
+    """Yield the trees with names in a tree, outer ones first."""
+    named = _fields(tree)
+    if named:
+        yield tree
+    for each in named.values() or (tree if isinstance(tree, list | tuple) else ()):
+        yield from _trees(each)
+
+
+def _names_all(source: str, keys: set[str]) -> bool:
+    """Return True if a function's source names all keys."""
+    return all(re.search(rf"\b{key}\b", source) for key in keys)
+
+
+def _initializers(subject: Subject, params: str) -> list[Callable[..., Any]]:
+    """Return the functions of the file that may initialize the tree: those that name the keys read from it first, then by similar names."""
+    names = vars(subject.module) if subject.module is not None else {}
+    initializers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(INITIALIZERS, name, re.IGNORECASE)]
+    sources = {name: source_in(subject.file_source, name) or "" for name in initializers}
+    initializers = [name for name in initializers if re.search(OF_WEIGHTS, f"{name}\n{sources[name]}", re.IGNORECASE)]
+    words, read = set(re.findall("[a-z]+", subject.name.lower())), _keys_read(subject, params)
+    initializers.sort(
+        key=lambda name: (
+            not _names_all(sources[name], read),
+            -len(words & set(re.findall("[a-z]+", name.lower()))),
+        )
+    )
+    return [names[name] for name in initializers]
+
+
+def _key(name: str, library: str) -> Any:
+    """Return a random key, seed or generator."""
+    if "seed" in name.lower():
+        return 0
+    if library == "jax":
+        import jax
+
+        return jax.random.PRNGKey(0)
+    return numpy.random.default_rng(0)

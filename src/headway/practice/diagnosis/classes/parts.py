@@ -1,0 +1,169 @@
+"""Parts that a class may be, from what it holds and takes; its name alone does not tell an attention with projections from one without."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise
+from headway.practice.exercises.transformer_block import SEES_ALL
+from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+BARE = "scaled_dot_product_attention"
+PROJECTED = "multi_head_attention"
+CAUSAL_MASK = r"tri[ul]|subsequent|look_?ahead|is_causal"
+"""Pattern of the source of a causal attention that makes a mask, where an infinity alone may belong to the caller's mask."""
+CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
+"""Pattern of the source of an attention that masks later positions by itself."""
+
+SHIFTS = (
+    r"^shift|(?<!already )(?<!already_)(?<!pre-)(?<!pre)\bshift(s|ed)? (the |them|both|by|logits|labels|targets|inside|internally|token)"
+)
+"""Pattern of the name or documentation of a loss that shifts its targets by itself."""
+
+
+def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
+    """Return the names of the exercises that a subject may be, likeliest first; one for most subjects."""
+    if exercise.name == "next_token_loss":
+        return _losses(subject)
+    if exercise.name == "cross_entropy":
+        is_shifting = not _takes_targets(subject) and all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
+        return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
+    if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
+        return [exercise.name]
+    return FAMILIES[exercise.name](subject)
+
+
+def name_note(named: Exercise, part: str) -> tuple[Message, ...]:
+    """Return a note for a loss over tokens by name that leaves the shift to its caller."""
+    return (TEXTS["caller_shifts"],) if (named.name, part) == ("next_token_loss", "cross_entropy") else ()
+
+
+def _losses(subject: Subject) -> list[str]:
+    """Return plain cross-entropy too for a loss that takes targets, which its caller may shift; not if its documentation says that it does."""
+    takes_targets = _takes_targets(subject)
+    promise = re.search(SHIFTS, f"{subject.name} {inspect.getdoc(subject.value) or ''}", re.IGNORECASE)
+    return ["next_token_loss", *(["cross_entropy"] if takes_targets and not promise else [])]
+
+
+def _takes_targets(subject: Subject) -> bool:
+    return any(re.search(r"^(y|y_true|targets?)$", each.name.lower()) for each in subject.parameters)
+
+
+def _attentions(subject: Subject) -> list[str]:
+    """Return the attentions with projections for a class that holds matrices, and the bare one otherwise."""
+    if not _holds_matrices(subject):
+        return _causal(subject) if "causal" in subject.name.lower() else [BARE]
+    words = " ".join(each.name.lower() for each in subject.parameters)
+    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text):
+        return ["grouped_query_attention", "self_attention", "causal_self_attention", PROJECTED]
+    if _num_sequences(subject) >= 2:
+        return [PROJECTED, "cross_attention", "self_attention"]
+    if re.search(CAUSAL, text, re.IGNORECASE):
+        return ["causal_self_attention", "self_attention", PROJECTED, "grouped_query_attention"]
+    return ["self_attention", "causal_self_attention", PROJECTED, "grouped_query_attention"]
+
+
+def _operands(subject: Subject) -> list[inspect.Parameter]:
+    """Return the parameters of the call method."""
+    forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
+    return list(inspect.signature(forward).parameters.values())[1:]
+
+
+def _num_sequences(subject: Subject) -> int:
+    """Return the number of sequences that the call method needs."""
+    needed = [each for each in _operands(subject) if each.default is each.empty]
+    return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
+
+
+def _holds_matrices(subject: Subject) -> bool:
+    from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+    from headway.practice.diagnosis.classes.slots import slots_of
+    from headway.practice.exercises import exercise
+
+    part = exercise(PROJECTED)
+    for library in libraries_for(subject):
+        for call in instance_calls(subject, part, library)[:1]:
+            if not isinstance(call, InstanceCall):
+                continue
+            _, instance = call.sample(part)
+            return instance is not None and any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
+    return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", "\n".join(subject.source)))
+
+
+def _heads(subject: Subject) -> list[str]:
+    """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise."""
+    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
+    return ["causal_self_attention" if is_causal else "self_attention"]
+
+
+def _decoder_layers(subject: Subject) -> list[str]:
+    """Return the layers without cross-attention for one that takes a single sequence, as in decoder-only models."""
+    if _num_sequences(subject) > 1:
+        return ["decoder_layer"]
+    return ["transformer_block", "encoder_layer", "decoder_layer"]
+
+
+def _causal(subject: Subject) -> list[str]:
+    """Return causal attention, and the attention whose mask the caller passes for a class without a mask of its own.
+
+    A class that holds matrices must require the mask: an optional one may be for padding.
+    """
+    text = "\n".join(line.partition("#")[0] for line in subject.source[1:])
+    masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
+    if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
+        return ["causal_self_attention"]
+    if not _holds_matrices(subject):
+        return ["causal_self_attention", BARE]
+    is_required = any(each.default is each.empty for each in masks)
+    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
+
+
+def _blocks(subject: Subject) -> list[str]:
+    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions."""
+    text, names = "\n".join(subject.source), "\n".join(vars(subject.module)) if subject.module is not None else ""
+    patterns = ((SEES_ALL[1].called, subject.name), (SEES_ALL[1].source, text), (SEES_ALL[1].file_names, names))
+    is_open = all(re.search(pattern or "", each, re.IGNORECASE) for pattern, each in patterns)
+    return ["transformer_block", *(["encoder_layer"] if is_open else [])]
+
+
+def _embeddings(first: str) -> Callable[[Subject], list[str]]:
+    """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
+
+    def parts(subject: Subject) -> list[str]:
+        text = "\n".join(line.partition("#")[0] for line in subject.used_source.splitlines())
+        names = " ".join(each.name.lower() for each in subject.parameters)
+        has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
+        has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
+        tables = len(re.findall(r"Embedding\(|Embed\(|randn\(|normal\(", text))
+        if has_waves and has_tokens:
+            return ["positioned_embedding", *({first} - {"positioned_embedding"})]
+        if has_waves or not tables:
+            return [first]
+        is_of_both = has_tokens and (tables > 1 or "pos" in text.lower())
+        return ["learned_positions", first] if first != "embed" or is_of_both else [first]
+
+    return parts
+
+
+FAMILIES = {
+    "adam_step": lambda subject: ["adam_optimizer"],
+    BARE: _attentions,
+    "self_attention": _heads,
+    "causal_self_attention": _causal,
+    "decoder_layer": _decoder_layers,
+    "transformer_block": _blocks,
+    "embed": _embeddings("embed"),
+    "sinusoidal_positions": _embeddings("sinusoidal_positions"),
+    "positioned_embedding": _embeddings("positioned_embedding"),
+}
+"""Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

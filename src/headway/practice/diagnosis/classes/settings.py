@@ -1,0 +1,53 @@
+"""Functions that take their options as fields of one object, treated as functions of these options."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, fields_read
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Role
+
+
+def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
+    """Return the function with the fields that it reads as parameters of its own; the subject itself if it takes no such object."""
+    parameter = next((each for each in subject.parameters if re.search(CONFIG_NAMES, each.name.lower())), None)
+    if inspect.isclass(subject.value) or parameter is None:
+        return subject
+    made = _dataclass(parameter, subject)
+    read = sorted(fields_read(replace(subject, source=tuple(subject.used_source.splitlines())), parameter.name))
+    fields = [each.name for each in dataclasses.fields(made)] if made else read
+    bound = [name for name in read if any(name.lower() in (role.name, *role.called) for role in roles)]
+    if not bound:
+        return subject
+    defaults = dict.fromkeys(fields) | (
+        {each.name: each.default for each in dataclasses.fields(made) if _has_default(each)} if made else {}
+    )
+    function, kept = subject.value, [each for each in subject.parameters if each is not parameter]
+
+    def called(**given: Any) -> Any:
+        options = defaults | {name: given.pop(name) for name in bound if name in given}
+        return function(**given, **{parameter.name: made(**options) if made else SimpleNamespace(**options)})
+
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in bound]
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept]
+    called.__signature__ = inspect.Signature([*named, *own])  # type: ignore[attr-defined]
+    called.__wrapped__ = function  # type: ignore[attr-defined]
+    return replace(subject, value=called)
+
+
+def _dataclass(parameter: inspect.Parameter, subject: Subject) -> type | None:
+    """Return the dataclass of a parameter's annotation."""
+    annotation = parameter.annotation
+    found = getattr(subject.module, annotation.strip("'\""), None) if isinstance(annotation, str) else annotation
+    return found if inspect.isclass(found) and dataclasses.is_dataclass(found) else None
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is not dataclasses.MISSING

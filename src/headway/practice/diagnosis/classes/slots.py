@@ -1,0 +1,196 @@
+"""The floating arrays in an instance of a learner's class, at any depth, and writing to them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
+from headway.practice.diagnosis.calls.own_tensors import holds_data
+from headway.practice.diagnosis.reading.subject import is_learners
+
+SUBMODULES = "headway.practice.diagnosis.classes.submodules"
+"""Module that defines the ready-made submodules."""
+
+LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
+"""Layers that store their weight as (out, in), by library."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One array in an instance.
+
+    path           attribute names, keys and list indices that lead to it
+    is_out_first   True if its layer is known to store (out, in)
+    is_parameter   True if an optimizer would find it, and for arrays of a plain class
+    """
+
+    path: tuple[str | int, ...]
+    owner: Any
+    key: Any
+    array: Any
+    is_out_first: bool = False
+    is_parameter: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the array's shape."""
+        return tuple(self.array.shape)
+
+    @cached_property
+    def name(self) -> str:
+        """Return the path in dotted form: heads.0.W_query.weight."""
+        return ".".join(map(str, self.path))
+
+    def write(self, values: numpy.ndarray) -> None:
+        """Write values into the array; in place if possible, so that views of the same memory follow."""
+        if isinstance(self.array, numpy.ndarray) and self.array.flags.writeable:
+            self.array[...] = values
+        elif _is_of("torch", self.array):
+            self.array.data.copy_(asarray_like(values, None if self.array is None else self.array.data))
+        else:
+            _put(self.owner, self.key, array_namespace(self.array).asarray(values, dtype=self.array.dtype))
+
+
+def slots_of(instance: Any, home: str) -> list[Slot]:
+    """Return every floating array with at least one axis that the instance holds, in order of creation.
+
+    home   name of the module that defines the class; attributes of other classes from it are searched too
+
+    Masks and caches are left out: they are not learned.
+    """
+    found, seen = [], set()
+    for slot in _walk(instance, (), home, set()):
+        if id(slot.array) not in seen:
+            seen.add(id(slot.array))
+            found.append(slot)
+    return found
+
+
+def with_digits_of(slots: Sequence[Slot], answer: Any) -> Any:
+    """Return a float64 output of NumPy as float32 if an array among the slots has no more digits: the weights were rounded."""
+    if isinstance(answer, tuple):
+        return tuple(with_digits_of(slots, each) for each in answer)
+    if not isinstance(answer, numpy.ndarray) or answer.dtype != numpy.float64:
+        return answer
+    is_rounded = any(isinstance(slot.array, numpy.ndarray) and slot.array.dtype.itemsize < answer.dtype.itemsize for slot in slots)
+    return answer.astype(numpy.float32) if is_rounded else answer
+
+
+def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iterator[Slot]:
+    if id(holder) in seen:
+        return
+    seen.add(id(holder))
+    for key, value in _items(holder):
+        here = (*path, key)
+        if _is_array(value):
+            if not _is_lazy(value) and is_floating(value) and value.ndim and not _is_mask(str(key), value):
+                yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
+        elif holds_data(value):
+            if isinstance(value.data, numpy.ndarray) and value.data.ndim and not _is_mask(str(key), value.data):
+                yield Slot(here, value, "data", value.data)
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES) or _is_near(value):
+            yield from _walk(value, here, home, seen)
+
+
+def _is_near(value: Any) -> bool:
+    """Return True for an instance of a class that the learner's file imports from another file of the same author."""
+    return not inspect.isclass(value) and hasattr(value, "__dict__") and is_learners(type(value).__module__)
+
+
+def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield named contents: parameters and submodules of a module, attributes of an object, elements of a list."""
+    if _is_of("torch", holder, "nn.Module"):
+        yield from holder._parameters.items()
+        yield from holder._modules.items()
+        yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_") and key not in holder._buffers)
+    elif isinstance(holder, dict):  # modules of MLX are dicts
+        yield from ((key, value) for key, value in list(holder.items()) if not str(key).startswith("_"))
+        if is_module(holder):
+            yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_"))
+    elif isinstance(holder, list | tuple):
+        yield from enumerate(holder)
+    else:
+        yield from getattr(holder, "__dict__", {}).items()
+
+
+def _put(owner: Any, key: Any, value: Any) -> None:
+    if isinstance(owner, dict | list) and not hasattr(owner, "parameters"):
+        owner[key] = value
+    else:
+        setattr(owner, str(key), value)
+
+
+def _is_array(value: Any) -> bool:
+    if value is None or isinstance(value, int | float | str | list | tuple | dict):  # most attributes
+        return False
+    return isinstance(value, numpy.ndarray) or any(_is_of(library, value) for library in ("torch", "mlx", "jax"))
+
+
+def _is_of(library: str, value: Any, module: str = "") -> bool:
+    """Return True if a value is an array of a library, or a module of it if `module` is given; imports nothing."""
+    if library not in sys.modules:
+        return False
+    if library == "jax":
+        return isinstance(value, sys.modules["jax"].Array)
+    if library == "mlx":
+        if f"mlx.{module.partition('.')[0] or 'core'}" not in sys.modules:
+            return False
+        return isinstance(value, sys.modules["mlx.nn"].Module if module else array_library("mlx").array)
+    torch = sys.modules["torch"]
+    return isinstance(value, torch.nn.Module if module else torch.Tensor)
+
+
+def has_unset_arrays(instance: Any) -> bool:
+    """Return True if a module of torch holds parameters that get their shapes from the first input (LazyLinear)."""
+    if not _is_of("torch", instance, "nn.Module"):
+        return False
+    is_lazy = sys.modules["torch"].nn.parameter.is_lazy
+    return any(is_lazy(each) for each in instance.parameters())
+
+
+def is_module(value: Any) -> bool:
+    """Return True for a module of torch or MLX."""
+    return _is_of("torch", value, "nn.Module") or _is_of("mlx", value, "nn.Module")
+
+
+def module_library(value: Any) -> str | None:
+    """Return the library whose nn.Module a class derives from; None for a plain class."""
+    for library, name in (("torch", "torch.nn"), ("mlx", "mlx.nn")):
+        if name in sys.modules and issubclass(value, sys.modules[name].Module):
+            return library
+    return None
+
+
+def _is_linear(holder: Any) -> bool:
+    names = [name for library in LINEAR if _is_of(library, holder, "nn.Module") for name in LINEAR[library]]
+    is_torch_attention = type(holder).__name__ == "MultiheadAttention" and _is_of("torch", holder, "nn.Module")
+    return is_torch_attention or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)
+
+
+def _is_parameter(holder: Any, key: Any, value: Any) -> bool:
+    return key in holder._parameters if _is_of("torch", holder, "nn.Module") else True
+
+
+def _is_lazy(value: Any) -> bool:
+    return _is_of("torch", value) and bool(sys.modules["torch"].nn.parameter.is_lazy(value))
+
+
+def _is_mask(name: str, value: Any) -> bool:
+    """Return True if an array is a mask or cache by name, or a triangular mask by value."""
+    if any(word in name.lower() for word in ("mask", "tril", "triu", "cache")):
+        return True
+    if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
+        return False
+    numbers = to_numpy(value)
+    if value.shape[-1] > 1 and not (numbers[..., 1, 0] == numbers[..., 0, 0]).all():  # most weights
+        return False
+    lower, upper = numpy.tril_indices(value.shape[-1]), numpy.triu_indices(value.shape[-1], 1)
+    below, above = numbers[(..., *lower)], numbers[(..., *upper)]
+    return bool(above.size and (below == below.flat[0]).all() and (above == above.flat[0]).all() and below.flat[0] != above.flat[0])

@@ -1,0 +1,1 @@
+"""Explanations of wrong outputs and of exceptions."""

@@ -1,0 +1,174 @@
+"""Explanations of wrong outputs: a measured number, a known mistake, or a pair of mistakes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.conventions import PLAIN, output_of
+from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.explain.naming import candidates, names_of
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
+from headway.practice.message import Message
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+PROOFS = (
+    TEXTS["proof_of_one"],
+    TEXTS["proof_of_two"],
+)
+"""Proof of a cause with one mistake, and with two."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Mistakes with which the definition returns all of the learner's outputs, and the resulting cause."""
+
+    trial: Trial
+    mistakes: tuple[Mistake, ...]
+    cause: Cause
+
+
+Explain = Callable[[Subject, Trial], Iterator[Explanation]]
+"""A function that yields explanations of a trial."""
+
+
+def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Yield known mistakes in steps without a measurable number."""
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
+
+
+def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Yield wrong numbers measured from the outputs."""
+    if is_degenerate(trial):
+        return
+    for recovery in trial.exercise.recoveries:
+        mistake = _measured_mistake(recovery, trial)
+        if mistake is not None and trial.matches((mistake,)):
+            yield _explanation(subject, trial, (mistake,))
+
+
+def is_degenerate(trial: Trial) -> bool:
+    """Return True if every output consists of zeros: any number that scales it explains it, and none says anything."""
+    arrays = [each for each in trial.answers if isinstance(each, numpy.ndarray) and each.dtype.kind in "biuf"]
+    return bool(arrays) and len(arrays) == len(trial.answers) and not any(each.any() for each in arrays)
+
+
+def _is_supported(name: str, measured: Sequence[tuple[Mapping[str, float], float]]) -> bool:
+    """Return True if at least two values of a formula's size were measured: a single one fits many formulas."""
+    sizes = [size for size in measured[0][0] if size in name]
+    if not sizes or not max(sizes, key=len).isidentifier():  # a constant of the part, such as √(2/π), has one value
+        return True
+    size = max(sizes, key=len)
+    return len({each[size] for each, _ in measured}) > 1
+
+
+def _measured_mistake(recovery: Recovery, trial: Trial) -> Mistake | None:
+    """Return the measured number as a mistake; None if it is correct or cannot be measured."""
+    encodings = tuple(each for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    measured = trial.memory.measured
+    key = (recovery, trial.call.binding, encodings)
+    if key not in measured:
+        measured[key] = _measure(recovery, trial)
+    return measured[key]
+
+
+def _measure(recovery: Recovery, trial: Trial) -> Mistake | None:
+    try:
+        measured = recovery.measure(lambda inputs: output_of(trial.call, trial.conventions, inputs))
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # the learner's function may return anything
+        return None
+    if not measured or not all(numpy.isfinite(number) for _, number in measured):
+        return None
+    if all(abs(number - recovery.right(inputs)) <= 1e-3 * max(abs(recovery.right(inputs)), 1e-12) for inputs, number in measured):
+        return None
+    of_sizes = [(recovery.sizes(inputs), number) for inputs, number in measured]
+    names = [name for name in names_of(of_sizes, tolerance=1e-3) if _is_supported(name, of_sizes)]
+    inputs, number = max(measured, key=lambda each: abs(each[1] - recovery.right(each[0])) / max(abs(recovery.right(each[0])), 1e-12))
+    numbers = [each for _, each in measured]
+    if not names and max(numbers) - min(numbers) > 1e-3 * max(map(abs, numbers)):
+        return None
+
+    def number_of(other: Inputs) -> float:
+        sizes = recovery.sizes(other)
+        if not names:
+            return number
+        return next(value for name, value in candidates(sizes).items() if name == names[0])
+
+    says = recovery.says.format(
+        value=f"{number:.4g}",
+        names=" = " + " = ".join(names[:2]) if names else "",
+        right=f"{recovery.right(inputs):.4g}",
+        right_name=recovery.right_name,
+    )
+    steps = {recovery.step: recovery.wrong(number_of)}
+    return Mistake(recovery.name, steps, says, recovery.fix, recovery.hides, recovery.pattern)
+
+
+def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Yield known mistakes in steps whose number could not be measured, or explains nothing."""
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
+
+
+def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
+    return any(recovery.step in mistake.steps for recovery in trial.exercise.recoveries)
+
+
+def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
+    for mistake in mistakes:
+        if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
+            yield _explanation(subject, trial, (mistake,))
+
+
+def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Yield pairs of mistakes; the search stops after NUM_PAIRS for all conventions together."""
+    outputs = sorted(
+        zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
+    )  # small probes exclude most pairs at the lowest cost
+    recovered = [found for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
+    for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
+        if not trial.memory.num_pairs:
+            return
+        trial.memory.num_pairs -= 1
+        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, outputs, pair) and trial.matches(pair):
+            yield _explanation(subject, trial, pair)
+
+
+def _may_explain(trial: Trial, outputs: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+    """Return True unless a probe excludes the pair: one to which at most one of the two mistakes applies, and which that one does not explain."""
+    for probe, answer in outputs:
+        right = trial.expected(probe)
+        seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
+        if len(seen) < 2 and not trial.is_same(probe, answer, seen):
+            return False
+    return True
+
+
+def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...]) -> Explanation:
+    first = mistakes[0]
+    cause = Cause(
+        name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
+        says=_join([mistake.says for mistake in mistakes]),
+        fix=_join([mistake.fix for mistake in mistakes]),
+        proof=PROOFS[len(mistakes) - 1].format(
+            count=len(trial.probes),
+            differing=len(trial.probes) - trial.num_matching(),
+        ),
+        hides=first.hides if len(mistakes) == 1 else None,
+        line=subject.line_of(first.pattern()),
+    )
+    return Explanation(trial, mistakes, cause)
+
+
+def _join(words: Sequence[Message]) -> Message:
+    return Message(
+        "; and ".join(each.en for each in words),
+        "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),
+    )

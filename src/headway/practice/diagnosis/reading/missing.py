@@ -1,0 +1,143 @@
+"""Placeholders for packages that a learner's file imports and that are not installed: only using one is an error."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NoReturn
+
+ANNOTATING = {"jaxtyping", "torchtyping", "beartype", "typeguard"}
+"""Packages whose decorators only check annotations: a decorated function is left as it is."""
+
+LIGHTNING = {"lightning", "pytorch_lightning"}
+"""Packages whose modules are modules of torch."""
+
+ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "cupy"}
+"""Packages without which a file computes nothing: importing one that is missing is an error."""
+
+OTHERS = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[4]))
+"""Folders of Python and of this package, whose imports are not the learner's."""
+
+OPTIONAL = r"except[ (][^:]*(ImportError|ModuleNotFoundError)"
+"""Pattern of the source of a file that handles missing packages itself."""
+
+
+class Placeholder:
+    """Anything from a package that is not installed. It may be named, annotate and decorate; a call raises ModuleNotFoundError."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Placeholder:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Placeholder(f"{self._path}.{name}")
+
+    def __getitem__(self, index: object) -> Placeholder:
+        return self
+
+    def __or__(self, other: object) -> Placeholder:
+        return self
+
+    __ror__ = __or__
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with types, as annotations do; a comparison with a value uses the package.
+
+        Errors   ModuleNotFoundError
+        """
+        if other is None or isinstance(other, (Placeholder, type)):
+            return self is other
+        raise _not_found(self._package)
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise _not_found(self._package)
+
+    __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Return the function that an annotating package decorates; otherwise raise.
+
+        Errors   ModuleNotFoundError
+        """
+        if self._package in ANNOTATING:
+            return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
+        raise _not_found(self._package)
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules.
+
+        Errors   ModuleNotFoundError for a class of another package
+        """
+        if self._package in LIGHTNING and self._path.endswith("Module"):
+            from torch.nn import Module
+
+            return (Module,)
+        raise _not_found(self._package)
+
+    @property
+    def _package(self) -> str:
+        """The package that is missing, which may be a part of a namespace package: `google.colab`."""
+        prefixes = itertools.accumulate(self._path.split("."), "{}.{}".format)
+        return next(name for name in prefixes if isinstance(getattr(sys.modules.get(name), "__loader__", None), MissingPackages))
+
+
+def _not_found(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+
+class MissingPackages(MetaPathFinder, Loader):
+    """Finder for what no other finder has found, if a file in the learner's folders imports it.
+
+    A file that handles the missing package itself gets the usual exception.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = [str(folder) for folder in folders]
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return a spec for a placeholder, or None."""
+        parent = sys.modules.get(name.rpartition(".")[0])
+        is_inside = parent is not None and isinstance(getattr(parent, "__loader__", None), MissingPackages)
+        is_part = "." in name and getattr(parent, "__file__", None) is not None  # namespace packages, such as google, have no file
+        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not self._is_imported_by_learner()):
+            return None
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return a module whose attributes are placeholders."""
+        module = ModuleType(spec.name)
+        module.__getattr__ = functools.partial(_attribute, spec.name)  # type: ignore[method-assign]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run nothing."""
+
+    def _is_imported_by_learner(self) -> bool:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+            frame = frame.f_back
+        file = Path(frame.f_code.co_filename) if frame is not None else Path()
+        is_inside = any(str(file).startswith(folder) for folder in self.folders)
+        if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
+            return False
+        try:
+            return not re.search(OPTIONAL, file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return False
+
+
+def _attribute(package: str, name: str) -> Placeholder:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Placeholder(f"{package}.{name}")

@@ -1,0 +1,213 @@
+"""A learner's function or class, with what is known without running it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import sys
+import sysconfig
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One function or class to check.
+
+    value      the function or class
+    name       the name it is defined under
+    line       line of the definition, including decorators, counted from 1
+    source     source lines of the definition, the first one at `line`
+    module     the module that defines it; None for a function that was passed alone
+    imports    array libraries that the file imports, in order
+    text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
+    tried      its trials by exercise, kept by diagnosis.checks.trials; a copy by dataclasses.replace has none
+    """
+
+    value: Callable[..., Any]
+    name: str
+    line: int = 1
+    source: tuple[str, ...] = ()
+    module: ModuleType | None = None
+    imports: tuple[str, ...] = field(default=())
+    text: str = field(default="", repr=False)
+    tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return the parameters without self, *args and **kwargs."""
+        try:
+            return parameters_of(self.value)
+        except (TypeError, ValueError):
+            return []
+
+    @cached_property
+    def file_source(self) -> str:
+        """Return the source of the file, or of the definition alone for a function that was passed alone."""
+        return _text_of(self.module) if getattr(self.module, "__file__", None) else "\n".join(self.source)
+
+    @cached_property
+    def used_source(self) -> str:
+        """Return the source of the definition and of what it names, directly or through others, in its file and in the files around it."""
+        found = {self.name: "\n".join(self.source)}
+        waiting = [(self.name, self.module, self.file_source)]
+        while waiting:
+            name, module, text = waiting.pop()
+            for word in set(re.findall(r"[A-Za-z_]\w*", found[name])) - set(found):
+                origin, place, named = module, text, word
+                if word not in _defined_in(text):
+                    value = getattr(module, word, None)
+                    origin = _module_near(value, module)
+                    place, named = _text_of(origin), getattr(value, "__name__", word)
+                if (source := source_in(place, named)) is not None:
+                    found[word] = source
+                    waiting.append((word, origin, place))
+        return "\n".join(found.values())
+
+    @property
+    def is_private(self) -> bool:
+        """Return True if the name starts with an underscore."""
+        return self.name.startswith("_")
+
+    def line_of(self, pattern: str | None) -> int | None:
+        """Return the number of the first source line that matches, ignoring comments."""
+        if pattern is None:
+            return None
+        for offset, text in enumerate(self.source):
+            if re.search(pattern, text.partition("#")[0]):
+                return self.line + offset
+        return None
+
+
+def _text_of(module: ModuleType | None) -> str:
+    """Return the source of a module's file, empty if there is none."""
+    path = getattr(module, "__file__", None)
+    return "".join(linecache.getlines(path)) if path else ""
+
+
+def source_in(text: str, name: str) -> str | None:
+    """Return the source of the definition of a name in a file's text, None if it has none."""
+    definition = _defined_in(text).get(name)
+    return None if definition is None else "\n".join(text.splitlines()[definition.lineno - 1 : definition.end_lineno])
+
+
+@cache
+def _defined_in(text: str) -> dict[str, ast.stmt]:
+    try:
+        return definitions(ast.parse(text))
+    except SyntaxError:
+        return {}
+
+
+def _module_near(value: Any, module: ModuleType | None) -> ModuleType | None:
+    """Return the module of a class or function that a file imports from another file of the same author, not from an installed package."""
+    if not (inspect.isclass(value) or inspect.isfunction(value)) or not is_learners(value.__module__):
+        return None
+    other = sys.modules[value.__module__]
+    return None if other is module else other
+
+
+def is_learners(name: str) -> bool:
+    """Return True for a module that was imported from a file of the learner, not from an installed package."""
+    place = getattr(sys.modules.get(name), "__file__", None)
+    return place is not None and name.partition(".")[0] != "headway" and _is_learners(place)
+
+
+@cache
+def _is_learners(place: str) -> bool:
+    return not re.search(r"(site|dist)-packages", place) and not Path(place).is_relative_to(sysconfig.get_path("stdlib"))
+
+
+def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
+    """Return a function's parameters without *args and **kwargs, and without self if it is a method."""
+    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
+    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def defines(value: Any, name: str) -> bool:
+    """Return True if a class or one of its bases, other than object or a library's Module, defines a method."""
+    return any(
+        name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
+    )
+
+
+def subjects_of(module: ModuleType, text: str) -> list[Subject]:
+    """Return the functions and classes that a file defines at top level, in order."""
+    tree, lines = ast.parse(text), text.splitlines()
+    imports = _imports(tree)
+    found = []
+    for name, node in definitions(tree).items():
+        value = getattr(module, name, None)
+        if callable(value):
+            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports, text))
+    return found
+
+
+def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+
+    For a name that is defined several times, return the last definition.
+    """
+    found: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        name = _defined_name(node)
+        if name is not None and not name.startswith("__"):
+            found.pop(name, None)
+            found[name] = node
+    return found
+
+
+def _defined_name(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        target, value = node.target, node.value
+    else:
+        return None
+    return target.id if isinstance(target, ast.Name) and _is_function(value) else None
+
+
+def _is_function(value: ast.expr) -> bool:
+    """Return True for a lambda, and for a call of functools.partial."""
+    if isinstance(value, ast.Lambda):
+        return True
+    called = value.func if isinstance(value, ast.Call) else None
+    return (isinstance(called, ast.Name) and called.id == "partial") or (isinstance(called, ast.Attribute) and called.attr == "partial")
+
+
+def subject_of(value: Callable[..., Any]) -> Subject:
+    """Return the subject for a single function or class."""
+    module = inspect.getmodule(value)
+    try:
+        lines, first = inspect.getsourcelines(value)
+    except (OSError, TypeError):
+        lines, first = [], 1
+    try:
+        imports = _imports(ast.parse(inspect.getsource(module))) if module else ()
+    except (OSError, TypeError, SyntaxError):
+        imports = ()
+    source = tuple(line.rstrip("\n") for line in lines)
+    text = "\n" * (first - 1) + textwrap.dedent("".join(lines))
+    return Subject(value, getattr(value, "__name__", type(value).__name__), first, source, None, imports, text)
+
+
+def _imports(tree: ast.Module) -> tuple[str, ...]:
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module.partition(".")[0])
+    return tuple(dict.fromkeys(LIBRARY_OF_IMPORT[name] for name in names if name in LIBRARY_OF_IMPORT))

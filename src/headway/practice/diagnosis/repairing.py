@@ -1,0 +1,161 @@
+"""Verdicts with the repair of the learner's code, if there is one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
+from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
+from headway.practice.diagnosis.files import load_definitions
+from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
+from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+from headway.practice.diagnosis.repair.program import program_of
+from headway.practice.diagnosis.repair.search import find_repair
+from headway.practice.diagnosis.repair.text import applied
+from headway.practice.exercise import Exercise
+from headway.practice.message import Message
+from headway.practice.names import fitting
+from headway.practice.verdict import Cause, Repair, Verdict
+
+_BEHAVIOUR = frozenset(
+    {
+        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_large", "tool_error"),
+        *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
+    }
+)
+"""Causes that concern more than the outputs, so that no change of one expression is tried."""
+
+Judged = tuple[Subject, Exercise, Verdict]
+
+
+def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[Verdict]:
+    """Return the verdicts on a file's subjects with the smallest changes that make them right.
+
+    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
+
+    right   names of the subjects of the file that are right, which are changed last
+    """
+    repairs: dict[str, Repair] = {}
+    found: dict[str, Verdict] = {}
+    for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
+        if _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
+            found[subject.name] = verdict
+            continue
+        try:
+            found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
+        except Exception:  # a program of an unforeseen kind: the verdict holds without a repair
+            found[subject.name] = verdict
+        repair = found[subject.name].repair
+        if repair is not None:
+            repairs[subject.name] = repair
+    return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
+
+
+def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:
+    """Return True if a subject could not run because of an exception in the code of another one that is not right, or of another file."""
+    error = raised(verdict)
+    if error is None:
+        return False
+    lines = [cause.line or 0 for cause in verdict.causes]
+    ranges = [range(each.line, each.line + len(each.source)) for each in others if each.name != subject.name]
+    return any(line in each for line in lines for each in ranges) or is_from_another_file(error, subject)
+
+
+def with_repair(
+    verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None, right: Collection[str] = ()
+) -> Verdict:
+    """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
+
+    callees   repairs of other functions of the file
+    right     names of the subjects of the file that are right
+    """
+    names = {cause.name for cause in verdict.causes}
+    if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
+        return verdict
+    is_doubted = NOT_UNDERSTOOD in names
+    used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
+    repaired = _with_edits(subject, list(used.values())) if used else None
+    if repaired is not None and diagnose(repaired, exercise).is_correct:
+        chosen: Subject = subject
+        repair: Repair | None = _together(list(used.values()))
+    else:
+        chosen = subject if repaired is None else repaired
+        suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
+        is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+        trials = verdict.trials if is_known else trials_of(chosen, exercise)
+        is_open = is_in_doubt(verdict)
+        is_single = is_open and not _is_named(subject, exercise)
+        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open)
+    if repair is None:
+        return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
+    if is_doubted:
+        return replace(verdict, status="wrong", causes=(), repair=repair)
+    causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
+    note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
+    notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
+    error = raised(verdict)
+    status = verdict.status if error is not None and refuses(error, subject) else "wrong"
+    return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _is_named(subject: Subject, exercise: Exercise) -> bool:
+    """Return True if the name of a subject can mean one part only."""
+    likely, possible = fitting(subject.name)
+    return not subject.is_private and [*likely] == [exercise.name] and not possible
+
+
+def _lines_of_loops(subject: Subject) -> list[int]:
+    """Return the lines of the conditions of while loops, and of the assignments in them to the names that the conditions read."""
+    program = program_of(subject)
+    loops = [node for each in (program.statements if program else ()) for node in ast.walk(each) if isinstance(node, ast.While)]
+    lines = [loop.lineno for loop in loops]
+    for loop in loops:
+        read = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+        stored = (node for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        lines += [node.lineno for node in stored if node.id in read]
+    return lines
+
+
+def _together(repairs: Sequence[Repair]) -> Repair:
+    """Return several repairs as one."""
+    says = Message("; ".join(each.says.en for each in repairs), "；".join(each.says.zh for each in repairs))
+    edits = tuple(edit for each in repairs for edit in each.edits)
+    return replace(repairs[0], edits=edits, says=says, alternatives=repairs[0].alternatives if len(repairs) == 1 else ())
+
+
+def _used_names(subject: Subject) -> set[str]:
+    """Return the names of the file's other functions and classes that a subject uses."""
+    program = program_of(subject)
+    statements = program.statements if program is not None else []
+    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name}
+
+
+def _num_used(subject: Subject) -> int:
+    return len(_used_names(subject))
+
+
+def _keeps_lines(repair: Repair) -> bool:
+    return all(edit.replacement.count("\n") == edit.end_line - edit.line for edit in repair.edits)
+
+
+def _with_edits(subject: Subject, repairs: Sequence[Repair]) -> Subject | None:
+    """Return a subject of the file with the edits made, or None if it no longer runs."""
+    path = Path(str(getattr(subject.module, "__file__", None) or "learner.py"))
+    text = applied(subject.text, [edit for repair in repairs for edit in repair.edits])
+    module = load_definitions(path, text)
+    if not isinstance(module, ModuleType):
+        return None
+    return next((each for each in subjects_of(module, text) if each.name == subject.name), None)
+
+
+def _at(cause: Cause, repair: Repair) -> Cause:
+    """Return a cause with the line of the repair, unless one of its edits contains the cause's own line."""
+    if cause.line is not None and any(edit.line <= cause.line <= edit.end_line for edit in repair.edits):
+        return cause
+    return replace(cause, line=repair.edits[0].line)

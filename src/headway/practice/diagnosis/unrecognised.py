@@ -1,0 +1,65 @@
+"""Subjects of a file that no part recognises, or whose part is not understood, tried as the parts that their names may mean.
+
+Such a subject may be anything, so it is wrong only if one change makes it right for every probe. Otherwise nothing is reported.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.repair.search import find_repair
+from headway.practice.exercise import Exercise
+from headway.practice.exercises import exercise as by_name
+from headway.practice.names import fitting
+from headway.practice.verdict import Verdict
+
+MAX_TRIED = 3
+"""Subjects and parts that are tried."""
+EFFORT = 0.4
+"""Share of the usual work for each."""
+
+
+def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str] = ()) -> list[Verdict]:
+    """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
+
+    verdicts   on the subjects that were judged
+    right      names of the subjects of the file that are right
+    """
+    found: dict[str, Verdict] = {}
+    for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
+        if subject.name in found:
+            continue
+        with suppress(Exception):  # a program of an unforeseen kind
+            verdict = _repaired_as(subject, exercise, right)
+            if verdict is not None:
+                found[subject.name] = verdict
+    return list(found.values())
+
+
+def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[tuple[Subject, Exercise]]:
+    judged = {verdict.subject: verdict for verdict in verdicts}
+    for subject in subjects:
+        verdict = judged.get(subject.name)
+        if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
+            continue
+        likely, possible = fitting(subject.name)
+        for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
+            yield subject, by_name(name)
+
+
+def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str]) -> Verdict | None:
+    """Return the verdict with the change that makes a subject right, or None."""
+    trials = trials_of(subject, exercise)
+    if not trials:
+        return None
+    verdict = diagnose(subject, exercise)
+    if verdict.is_correct or verdict.exercise != exercise.name:
+        return None
+    repair = find_repair(subject, trials, (), right, is_single=True, effort=EFFORT)
+    return None if repair is None else replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())
