@@ -94,6 +94,14 @@ def test_a_class_that_a_missing_package_decorates_hides_no_other_definitions(tmp
     assert statuses(tmp_path, text)["relu"].is_correct
 
 
+def test_calls_of_missing_packages_without_effect_on_a_result_return_their_argument(tmp_path):
+    (tmp_path / "settings.py").write_text(
+        "try:\n    import no_such_extra\nexcept ImportError:\n    pass\nfrom dotenv import load_dotenv\nload_dotenv()\n"
+    )
+    text = "import settings\nfrom no_such_package import bar\nfrom wandb import watch\n\ndef relu(x):\n    return watch(x * (x > 0))\n"
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
 def test_values_that_a_file_chooses_are_known_although_it_does_not_run(tmp_path):
     text = "SMOOTH = False\nif SMOOTH:\n    FLOOR = 1\nelse:\n    FLOOR = 0\nopen('no such file')\n\ndef relu(x):\n    return x * (x > FLOOR)\n"
     assert statuses(tmp_path, text)["relu"].is_correct

@@ -276,3 +276,26 @@ def test_the_judge_confirms_a_block_with_correct_parts_in_place_of_its_own(tmp_p
     (tmp_path / "mine.py").write_text(LLAMA)
     verdict = next(each for each in check_file(tmp_path / "mine.py") if each.subject == "TransformerBlock")
     assert verdict.is_correct, verdict.text()
+
+
+def test_a_function_that_reads_data_of_its_file_is_not_accused(tmp_path):
+    (tmp_path / "mine.py").write_text("""
+word_freqs = {}
+for word in open("no such file").read().split():
+    word_freqs[word] = word_freqs.get(word, 0) + 1
+
+def merge_pair(a, b, splits):
+    for word in word_freqs:
+        split, place = splits[word], 0
+        while place < len(split) - 1:
+            if split[place] == a and split[place + 1] == b:
+                split = split[:place] + [a + b] + split[place + 2 :]
+            else:
+                place += 1
+        splits[word] = split
+    return splits
+""")
+    verdict = next(each for each in check_file(tmp_path / "mine.py") if each.subject == "merge_pair")
+    assert verdict.status == "could not run"
+    assert [cause.name for cause in verdict.causes] == ["not_understood"]
+    assert "probably" not in str(verdict)

@@ -126,7 +126,7 @@ PATTERNS = {
         r"|ff)|(llama|qwen2?|gemma|mistral)_?(mlp|ffn|feed))",
     ),
     "transformer_block": Pattern(
-        r"(?<!encoder)(transformer|gpt2?|llama\d?|qwen\d?|mistral|gemma\d?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
+        r"(?<!encoder)(transformer|gpt2?|llama\d?|qwen\d?|mistral|gemma\d?)_?(block|layer)|^residual_?attention_?block$|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     ),
     "encoder_layer": Pattern(r"encoder_?(layer|block)|bert_?(block|layer)"),
     "decoder_layer": Pattern(r"decoder_?layer|decoder_?block"),

@@ -42,7 +42,9 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return False
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
-    is_guess = verdict.status == "wrong" and verdict.confidence != "certain" and _lacks_weights(verdict.trial)
+    is_guess = (
+        verdict.status == "wrong" and verdict.confidence != "certain" and (_lacks_weights(verdict.trial) or _reads_data(verdict.trial))
+    )
     return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
 
 
@@ -68,6 +70,13 @@ def _lacks_weights(trial: Trial) -> bool:
         return False
     needed = {role.name for role in trial.exercise.roles if role.is_weight and not role.is_optional}
     return not needed & set(trial.probes[0].inputs) <= trial.call.assignment.roles
+
+
+def _reads_data(trial: Trial) -> bool:
+    """Return True for a function that reads data of its file, such as the frequencies of the words of a corpus."""
+    subject = trial.call.subject
+    names = getattr(getattr(inspect.unwrap(subject.value), "__code__", None), "co_names", ())
+    return any(isinstance(getattr(subject.module, name, None), dict | list | set) for name in names if not name.isupper())
 
 
 def is_understood(trial: Trial) -> bool:
@@ -107,7 +116,7 @@ def _doubted(verdict: Verdict) -> Verdict:
     tried = len({each.conventions for each in verdict.trials}) or 1
     says = TEXTS["in_doubt"].format(count=tried)
     cause = Cause(NOT_UNDERSTOOD, says, TEXTS["select_part_or_state_shapes"], EMPTY, line=verdict.line)
-    return replace(verdict, status="could not run", causes=(cause,), notes=())
+    return replace(verdict, status="could not run", causes=(cause,), notes=(), is_confirmed=True)
 
 
 def _because_of_doubted(verdict: Verdict, doubted: set[str]) -> Verdict:

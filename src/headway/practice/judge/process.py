@@ -47,6 +47,9 @@ EAGER = {"TORCHDYNAMO_DISABLE": "1", "NUMBA_DISABLE_JIT": "1"}
 QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
 """Variables that make JAX compile faster, unless the caller has set them: each function runs a few times only."""
 
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+"""Variables that end downloads at once, which wait and try again where there is no network."""
+
 Ending = Literal["time", "memory", "end"]
 
 
@@ -70,6 +73,7 @@ def child_environment() -> dict[str, str]:
         **kept,
         **caches,
         **one_thread,
+        **OFFLINE,
         "MPLBACKEND": "Agg",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONIOENCODING": "utf-8",

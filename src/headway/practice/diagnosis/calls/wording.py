@@ -22,7 +22,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("head_dim", r"head.*(dim|size|width|features)|(dim|size|d|width|features)(_per)?_head|per_head|(^|_)d_?[kq](ey)?$|(^|_)(qk|key)_(dim|size)"),
     ("value_dim", r"(^|_)(d_?v|(v|value)s?_(dim|size|width|depth)|(dim|d|depth)_(v|value)s?)$"),
     ("num_heads", r"head"),
-    ("vocab_size", r"vocab|num_embeddings|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
+    ("vocab_size", r"vocab|num_embeddings|n(um)?_classes|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
     ("context_length", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
     ("seq_len", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
     ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(layers?|blocks?)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import re
@@ -17,6 +18,9 @@ from typing import Any, NoReturn
 ANNOTATING = {"jaxtyping", "torchtyping", "beartype", "typeguard"}
 """Packages whose decorators only check annotations: a decorated function is left as it is."""
 
+WITHOUT_EFFECT = {"dotenv", "tqdm", "wandb"}
+"""Packages whose calls change no result: settings of the environment, a progress bar, a log."""
+
 LIGHTNING = {"lightning", "pytorch_lightning"}
 """Packages whose modules are modules of torch."""
 
@@ -26,8 +30,8 @@ ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "cupy
 OTHERS = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[4]))
 """Folders of Python and of this package, whose imports are not the learner's."""
 
-OPTIONAL = r"except[ (][^:]*(ImportError|ModuleNotFoundError)"
-"""Pattern of the source of a file that handles missing packages itself."""
+OPTIONAL = r"ImportError|ModuleNotFoundError|Exception"
+"""Pattern of the exceptions by which a file handles missing packages itself."""
 
 
 class Placeholder:
@@ -66,12 +70,14 @@ class Placeholder:
     __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Return the function that an annotating package decorates; otherwise raise.
+        """Return the function that an annotating package decorates, or what a progress bar shows; otherwise raise.
 
         Errors   ModuleNotFoundError
         """
         if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
+        if self._package in WITHOUT_EFFECT:
+            return arguments[0] if arguments else self
         raise _not_found(self._package)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
@@ -110,7 +116,7 @@ class MissingPackages(MetaPathFinder, Loader):
         parent = sys.modules.get(name.rpartition(".")[0])
         is_inside = parent is not None and isinstance(getattr(parent, "__loader__", None), MissingPackages)
         is_part = "." in name and getattr(parent, "__file__", None) is not None  # namespace packages, such as google, have no file
-        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not self._is_imported_by_learner()):
+        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not self._is_imported_by_learner(name)):
             return None
         return ModuleSpec(name, self, is_package=True)
 
@@ -123,7 +129,8 @@ class MissingPackages(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Run nothing."""
 
-    def _is_imported_by_learner(self) -> bool:
+    def _is_imported_by_learner(self, name: str) -> bool:
+        """Return True if a file of the learner imports a package without handling its absence."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
             frame = frame.f_back
@@ -132,9 +139,22 @@ class MissingPackages(MetaPathFinder, Loader):
         if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
             return False
         try:
-            return not re.search(OPTIONAL, file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
+            return name.partition(".")[0] not in _optional(ast.parse(file.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, SyntaxError):
             return False
+
+
+def _optional(tree: ast.Module) -> set[str]:
+    """Return the packages that a file imports in `try` statements which handle their absence."""
+    handled = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and any(each.type is None or re.search(OPTIONAL, ast.unparse(each.type)) for each in node.handlers)
+    ]
+    imports = [each for node in handled for statement in node.body for each in ast.walk(statement)]
+    names = [alias.name for each in imports if isinstance(each, ast.Import) for alias in each.names]
+    names += [each.module for each in imports if isinstance(each, ast.ImportFrom) and each.module]
+    return {name.partition(".")[0] for name in names}
 
 
 def _attribute(package: str, name: str) -> Placeholder:

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from headway.practice.diagnosis.reading.missing import MissingPackages
 
-MOST_FOLDERS = 4
+MOST_FOLDERS = 6
 """Number of folders above a file in which its imports are looked up."""
 
 
