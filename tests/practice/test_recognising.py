@@ -181,3 +181,42 @@ def test_an_attention_head_is_causal_if_its_source_says_so(removed, part, status
 def test_my_in_front_of_a_name_says_nothing_about_the_part():
     assert by_name("MyBlock") == by_name("my_block") == by_name("Block") == "transformer_block"
     assert by_name("myelin") is None
+
+
+GROUPS = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.n_kv_heads, args.head_dim
+        self.wq = nn.Linear(args.dim, args.n_heads * args.head_dim, bias=False)
+        self.wk, self.wv = (nn.Linear(args.dim, args.n_kv_heads * args.head_dim, bias=False) for _ in range(2))
+        self.wo = nn.Linear(args.n_heads * args.head_dim, args.dim, bias=False)
+
+    def rope(self, x):
+        half = x.shape[-1] // 2
+        angles = torch.arange(x.shape[-2])[:, None] * 10000.0 ** (-torch.arange(half) / half)
+        first, second = x[..., :half], x[..., half:]
+        return torch.cat([first * angles.cos() - second * angles.sin(), first * angles.sin() + second * angles.cos()], -1)
+
+    def forward(self, x, mask=None):
+        batch, length, _ = x.shape
+        split = lambda y, heads: y.view(batch, length, heads, self.head_dim).transpose(1, 2)
+        q, k, v = split(self.wq(x), self.n_heads), split(self.wk(x), self.n_kv_heads), split(self.wv(x), self.n_kv_heads)
+        k, v = (y.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for y in (k, v))
+        scores = self.rope(q) @ self.rope(k).transpose(-1, -2) / self.head_dim**0.5
+        if mask is not None:
+            scores = scores + mask
+        return self.wo((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, -1))
+"""
+
+
+def test_an_attention_with_key_value_heads_is_judged_with_groups():
+    assert found_in(GROUPS)["Attention"][1].is_correct
+    assert found_in(GROUPS)["Attention"][0] == "grouped_query_attention"
+    tiled = GROUPS.replace(
+        "y.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)", "y.repeat(1, self.n_heads // self.n_kv_heads, 1, 1)"
+    )
+    assert [cause.name for cause in found_in(tiled)["Attention"][1].causes] == ["tiled_not_repeated"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.classes.slots import module_library
@@ -12,13 +12,17 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
-from headway.practice.names import fitting
+from headway.practice.names import PARTS_OF_CLASSES, fitting
 from headway.practice.outputs import Raised
 
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
 
 BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
+GROUPED = "grouped_query_attention"
+OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
+"""Pattern of the source of an attention with a number of key-value heads."""
+
 MODELS = ("model", "llm", "lm")
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
@@ -35,11 +39,24 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
+    if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
+        return exercise(GROUPED)
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
         None if likely or subject.is_private else (as_model(subject) or by_outputs(subject))
     )
+
+
+def _is_grouped(subject: Subject, names: Collection[str]) -> bool:
+    """Return True for a class with a number of key-value heads that is judged as grouped-query attention: as another part it has no groups.
+
+    names   exercises that its name means
+    """
+    may_be = {*names, *(other for name in names for other in PARTS_OF_CLASSES.get(name, ()))}
+    if not (inspect.isclass(subject.value) and GROUPED in may_be and re.search(OF_GROUPS, "\n".join(subject.source), re.IGNORECASE)):
+        return False
+    return diagnose(subject, exercise(GROUPED)).status in ("correct", "wrong")
 
 
 def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise] = ()) -> Exercise | None:

@@ -22,6 +22,7 @@ from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPT
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
+from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
 from headway.practice.roles import Roles
@@ -209,6 +210,7 @@ EXERCISE = Exercise(
         MASK_SHAPES,
         GROUPED_WRAPPED,
         POSITIONS_FIRST,
+        ROTATED,
         CAUSAL,
         RETURNS,
     ),
