@@ -136,6 +136,7 @@ class TestMultiHeadAttention(unittest.TestCase):
     assert list(statuses(tmp_path, text)) == ["relu"]
 
 
+@pytest.mark.slow
 def test_the_norm_of_a_layer_may_be_in_another_file(tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "norms.py").write_text("""
@@ -265,6 +266,7 @@ def relu(x):
     assert found["mine.py"].causes[0].name == "raises_FileNotFoundError"
 
 
+@pytest.mark.slow
 def test_a_part_of_another_file_that_raises_is_not_replaced_by_a_repair(tmp_path):
     pytest.importorskip("torch")
     attention = """

@@ -140,6 +140,7 @@ def verdict_on(tmp_path, text, name):
     return settled([diagnose(subject, recognised(subject))])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [SHARED_TABLE, OPTIONAL_FIELDS], ids=["table under another name", "optional field of the config"])
 def test_blocks_in_other_forms_are_judged_with_correct_parts(tmp_path, text):
     verdict = verdict_on(tmp_path, text, "TransformerBlock")
@@ -149,6 +150,7 @@ def test_blocks_in_other_forms_are_judged_with_correct_parts(tmp_path, text):
     assert not verdict_on(tmp_path, wrong, "TransformerBlock").is_correct
 
 
+@pytest.mark.slow
 def test_a_block_of_mlx_is_judged_with_correct_parts(tmp_path):
     pytest.importorskip("mlx.nn")
     assert verdict_on(tmp_path, IN_MLX, "TransformerBlock").is_correct
@@ -299,3 +301,34 @@ def merge_pair(a, b, splits):
     assert verdict.status == "could not run"
     assert [cause.name for cause in verdict.causes] == ["not_understood"]
     assert "probably" not in str(verdict)
+
+
+def test_a_model_whose_mask_has_no_operand_is_not_accused(tmp_path):
+    text = """
+import numpy as np
+
+def layer_norm(x, g, b):
+    return g * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + b
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+def attention(x, c_attn, c_proj, num_heads, mask):
+    q, k, v = (np.stack(np.split(y, num_heads, -1)) for y in np.split(x @ c_attn["w"] + c_attn["b"], 3, -1))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores = scores if mask is None else np.where(mask, scores, -1e10)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    y = weights / weights.sum(-1, keepdims=True) @ v
+    return np.concatenate(list(y), -1) @ c_proj["w"] + c_proj["b"]
+
+def transformer_forward(inputs, wte, wpe, blocks, ln_f, n_head, mask=None):
+    x = wte[inputs] + wpe[: len(inputs)]
+    for block in blocks:
+        x = x + attention(layer_norm(x, **block["ln_1"]), **block["attn"], num_heads=n_head, mask=mask)
+        y = layer_norm(x, **block["ln_2"])
+        x = x + gelu(y @ block["mlp"]["c_fc"]["w"] + block["mlp"]["c_fc"]["b"]) @ block["mlp"]["c_proj"]["w"] + block["mlp"]["c_proj"]["b"]
+    return x @ wte.T
+"""
+    verdict = verdict_on(tmp_path, text, "transformer_forward")
+    assert verdict.status == "could not run"
+    assert verdict_on(tmp_path, text.replace(", mask=None):", "):\n    mask = None"), "transformer_forward").status == "wrong"

@@ -15,6 +15,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import is_undefined, lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.nested import BECAUSE
@@ -43,7 +44,9 @@ def is_in_doubt(verdict: Verdict) -> bool:
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
     is_guess = (
-        verdict.status == "wrong" and verdict.confidence != "certain" and (_lacks_weights(verdict.trial) or _reads_data(verdict.trial))
+        verdict.status == "wrong"
+        and verdict.confidence != "certain"
+        and any(reason(verdict.trial) for reason in (_lacks_weights, _reads_data, _leaves_mask_out))
     )
     return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
 
@@ -77,6 +80,15 @@ def _reads_data(trial: Trial) -> bool:
     subject = trial.call.subject
     names = getattr(getattr(inspect.unwrap(subject.value), "__code__", None), "co_names", ())
     return any(isinstance(getattr(subject.module, name, None), dict | list | set) for name in names if not name.isupper())
+
+
+def _leaves_mask_out(trial: Trial) -> bool:
+    """Return True for a subject that takes a mask which the part has no operand for: without it, later positions are seen."""
+    call = trial.call
+    parameters = call_parameters(call.subject, call.construction.method) if isinstance(call, InstanceCall) else call.subject.parameters
+    role_of = call.construction.forward.role_of if isinstance(call, InstanceCall) else call.binding.role_of
+    left_out = [each.name for each in parameters if each.name not in role_of or role_of[each.name].name.startswith("neutral")]
+    return any("mask" in name.lower() for name in left_out)
 
 
 def is_understood(trial: Trial) -> bool:

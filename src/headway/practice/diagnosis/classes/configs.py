@@ -90,10 +90,8 @@ class Config:
 
 def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return a field's value for these sizes; NOTHING for a field that is not a size."""
-    if is_dropout(name):
-        return dropout
-    if role is None:
-        return NOTHING
+    if role is None or is_dropout(name):
+        return dropout if is_dropout(name) else NOTHING
     if role.name not in sizes:
         raise NoSuchSizeError(name)
     return sizes[role.name]
