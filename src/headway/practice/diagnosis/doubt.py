@@ -15,6 +15,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.configs import codes_of, loaded
 from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import is_undefined, lacks_base_constructor, lacks_operands
@@ -78,7 +79,7 @@ def _lacks_weights(trial: Trial) -> bool:
 def _reads_data(trial: Trial) -> bool:
     """Return True for a function that reads data of its file, such as the frequencies of the words of a corpus."""
     subject = trial.call.subject
-    names = getattr(getattr(inspect.unwrap(subject.value), "__code__", None), "co_names", ())
+    names = (name for code in codes_of(subject.value) for name in loaded(code)) if inspect.isfunction(subject.value) else ()
     return any(isinstance(getattr(subject.module, name, None), dict | list | set) for name in names if not name.isupper())
 
 

@@ -74,6 +74,12 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
 OF_SCORES = r"(?i)\A(?!(.|\n)*(att(entio)?n|transformer|multi_?head))"
 """Pattern of the names of a file without attention, in which softmax may be that of vectors or of one row per example."""
 
+
+def _of_matrices(source: str, file_names: str | None = None) -> Convention:
+    """Return the convention of a function of matrices alone, by the pattern of its source."""
+    return Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", source=source, file_names=file_names)
+
+
 FEWER_AXES = (
     Convention(
         TEXTS["vectors"],
@@ -84,24 +90,12 @@ FEWER_AXES = (
         r"(?=(.|\n)*(vector|(\b|_)1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
         file_names=OF_SCORES,
     ),
-    Convention(
-        TEXTS["matrices"],
-        _matrix,
-        _first_row,
-        role="x",
-        without="axis",
-        source=r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
+    _of_matrices(
+        r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
         r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)",
         file_names=OF_SCORES,
     ),
-    Convention(
-        TEXTS["matrices"],
-        _matrix,
-        _first_row,
-        role="x",
-        without="axis",
-        source=r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$",
-    ),
+    _of_matrices(r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$"),
 )
 """A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
 

@@ -110,7 +110,7 @@ class Call:
 
     def precise(self, inputs: Inputs) -> Inputs:
         """Return the inputs as the function received them, rounded to their dtype."""
-        return {name: _mapped(self._rounded, value) for name, value in inputs.items()}
+        return {name: mapped(self._rounded, value) for name, value in inputs.items()}
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return required inputs that follow from the others: sizes and neutral operands."""
@@ -194,7 +194,7 @@ class Call:
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
-        return _mapped(self.array, value)
+        return mapped(self.array, value)
 
     def array(self, value: Any) -> Any:
         """Convert one array to the learner's library; other values stay."""
@@ -247,18 +247,18 @@ def _is_floating(value: Any) -> bool:
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
 
-def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """Return the value with `change` applied to every leaf of its dicts, lists and tuples."""
     if isinstance(value, dict):
-        return {key: _mapped(change, each) for key, each in value.items()}
+        return {key: mapped(change, each) for key, each in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_mapped(change, each) for each in value)
+        return type(value)(mapped(change, each) for each in value)
     return change(value)
 
 
 def _copied(value: Any) -> Any:
     if type(value) in (list, tuple, dict):
-        return _mapped(_copied, value)
+        return mapped(_copied, value)
     if type(value) is numpy.ndarray:
         return value.copy()
     numbers = as_numbers(value) if hasattr(value, "dtype") or holds_data(value) else value

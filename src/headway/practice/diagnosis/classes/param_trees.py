@@ -383,10 +383,3 @@ def formed(tree: Node, arrays: Any) -> Any:
     if tree.form == "tuple":
         return tuple(parts.values())
     return SimpleNamespace(**parts) if tree.form == "attributes" else tree.form(**parts)
-
-
-def mapped(function: Callable[[numpy.ndarray], Any], arrays: Any) -> Any:
-    """Return dicts and lists of arrays with a function applied to each array."""
-    if isinstance(arrays, dict):
-        return {key: mapped(function, each) for key, each in arrays.items()}
-    return [mapped(function, each) for each in arrays] if isinstance(arrays, list) else function(arrays)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calls.calling import DTYPES
+from headway.practice.diagnosis.calls.calling import DTYPES, mapped
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, Config
-from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, mapped, sizes_of, tree_read
+from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, sizes_of, tree_read
 from headway.practice.diagnosis.reading.subject import Subject, parameters_of, source_in
 
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"

@@ -8,7 +8,7 @@ import itertools
 import re
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -151,10 +151,19 @@ def _optional(tree: ast.Module) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Try) and any(each.type is None or re.search(OPTIONAL, ast.unparse(each.type)) for each in node.handlers)
     ]
-    imports = [each for node in handled for statement in node.body for each in ast.walk(statement)]
-    names = [alias.name for each in imports if isinstance(each, ast.Import) for alias in each.names]
-    names += [each.module for each in imports if isinstance(each, ast.ImportFrom) and each.module]
+    names = imported(each for node in handled for statement in node.body for each in ast.walk(statement))
     return {name.partition(".")[0] for name in names}
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the modules that the absolute imports among nodes name, in dotted form."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+    return found
 
 
 def _attribute(package: str, name: str) -> Placeholder:

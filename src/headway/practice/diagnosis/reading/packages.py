@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from headway.practice.diagnosis.reading.missing import MissingPackages
+from headway.practice.diagnosis.reading.missing import MissingPackages, imported
 
 MOST_FOLDERS = 6
 """Number of folders above a file in which its imports are looked up."""
@@ -24,7 +24,7 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     """
     folders = list(path.resolve().parents)[:MOST_FOLDERS]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = _names(imports)
+    names = imported(imports)
     is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in imports)
     if is_relative:
         module.__package__ = _package(folders[::-1])
@@ -75,12 +75,6 @@ def _sources(tree: ast.Module, name: str) -> Iterator[tuple[str, str]]:
             for alias in node.names:
                 if alias.name == "*" or name == (alias.asname or alias.name):
                     yield module, name if alias.name == "*" else alias.name
-
-
-def _names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
-    """Return the modules that absolute imports name, in dotted form."""
-    found = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    return found | {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
 
 
 def _open_package(name: str, folders: list[Path]) -> None:
