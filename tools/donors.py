@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from headway.practice.exercises import exercise
+
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "src/headway/practice/diagnosis/repair/donors.toml"
 MOST = 4
@@ -21,6 +23,8 @@ def donors() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests/practice/learners").glob("*.py")):
         parts = path.stem.split("__")
+        if exercise(parts[0]).calls == "stack":  # no repair of a stack is searched
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         library = parts[-1] if parts[-1] in ("torch", "jax", "mlx") else "numpy"

@@ -210,3 +210,20 @@ WITHOUT_SUM = """
         e = np.exp(x - x.max(axis=-1, keepdims=True))
         return e / sum_of_e
 """
+
+NORM_CLASS = """
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, width, eps=1e-5):
+            super().__init__()
+            self.gain = nn.Parameter(torch.ones(width))
+            self.shift = nn.Parameter(torch.zeros(width))
+            self.eps = eps
+
+        def forward(self, x):
+            center = x.mean(dim=-1, keepdim=True)
+            spread = torch.var(x, dim=-1, keepdim=True, unbiased=False)
+            return (x - center) / torch.sqrt(spread + self.eps) * self.gain + self.shift
+"""

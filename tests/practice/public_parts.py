@@ -476,7 +476,6 @@ class TransformerMLP:
 """,
         (
             ("np.maximum(self.c_fc(x), 0)", "self.c_fc(x)"),
-            ("return self.c_proj(np", "return x + self.c_proj(np"),
             ("x @ self.weight + self.bias", "x @ self.weight - self.bias"),
         ),
     ),
@@ -531,7 +530,6 @@ class MLP(nn.Module):
             ('"bpd,dh->bph"', '"bpd,dh->ph"'),
             ("torch.relu(", "torch.tanh("),
             ("+ self.b_in", "- self.b_in"),
-            ("return torch", "return x + torch"),
         ),
     ),
     Program(
@@ -576,5 +574,368 @@ def nll_and_perplexity(log_probs, target_ids):
             (".mean()", ".sum()"),
             ("target_ids].", "0]."),
         ),
+    ),
+    Program(
+        "PreNormBlock",
+        "transformer_block",
+        """
+import torch
+from torch import nn
+
+class PreNormBlock(nn.Module):
+    '''Norms before the parts, GPT-2 style.'''
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+    def forward(self, x):
+        y = self.norm_1(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.norm_2(x))
+""",
+        (("self.mlp(self.norm_2(x))", "self.mlp(x)"),),
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        """
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Settings:
+    n_embd: int = 128
+    n_head: int = 4
+    def __post_init__(self):
+        if self.n_embd % self.n_head:
+            raise ValueError("n_embd must be divisible by n_head")
+
+class FeedForward(nn.Module):
+    def __init__(self, cfg: Settings):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(cfg.n_embd, 4 * cfg.n_embd), nn.GELU(), nn.Linear(4 * cfg.n_embd, cfg.n_embd))
+    def forward(self, x):
+        return self.net(x)
+""",
+        (("return self.net(x)", "return 2 * self.net(x)"),),
+    ),
+    Program(
+        "ResidualMLP",
+        "feed_forward",
+        """
+from torch import nn
+
+class ResidualMLP(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up, self.down, self.act = nn.Linear(width, inner), nn.Linear(inner, width), nn.ReLU()
+    def forward(self, x):
+        return x + self.down(self.act(self.up(x)))
+""",
+        (("x + self.down", "2 * x + self.down"),),
+    ),
+    Program(
+        "MultiheadAttention",
+        "multi_head_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class MultiheadAttention(nn.Module):
+    def __init__(self, width, args):
+        super().__init__()
+        self.heads, self.size = args["n_head"], args["d_k"]
+        self.q, self.k, self.v = (nn.Linear(width, self.size * self.heads) for _ in range(3))
+        self.out = nn.Linear(self.size * self.heads, width)
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.heads, self.size).transpose(1, 2)
+    def forward(self, query, key, value, q_padding_mask=None, v_padding_mask=None, masked=False):
+        q, k, v = self.split(self.q(query)), self.split(self.k(key)), self.split(self.v(value))
+        scores = q @ k.transpose(2, 3) / math.sqrt(self.size)
+        if masked:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        if v_padding_mask is not None:
+            scores = scores.masked_fill(~v_padding_mask[:, None, None], float("-inf"))
+        y = (scores.softmax(-1) @ v).transpose(1, 2)
+        return self.out(y.reshape(query.size(0), query.size(1), -1))
+
+class Layer(nn.Module):
+    def __init__(self, width, settings):
+        super().__init__()
+        self.attention = MultiheadAttention(width, settings["self_attention"])
+    def forward(self, x, mask=None):
+        return self.attention(x, x, x, mask, mask)
+""",
+        (("triu(1)", "triu(0)"), (" / math.sqrt(self.size)", " / self.size")),
+    ),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        """
+import math
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, args):
+        super().__init__()
+        self.heads = args["n_head"]
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
+    def forward(self, x):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        return self.out(((q @ k.transpose(2, 3) / math.sqrt(q.size(-1))).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, encoder_args):
+        super().__init__()
+        self.attention = Attention(width, encoder_args["self_attention"])
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.dropout = nn.Dropout(encoder_args["dropout"])
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+    def forward(self, x):
+        x = self.norm_1(x + self.dropout(self.attention(x)))
+        return self.norm_2(x + self.dropout(self.ffn(x)))
+""",
+        (("self.norm_2(x + self.dropout(self.ffn(x)))", "x + self.dropout(self.ffn(self.norm_2(x)))[:1]"),),
+    ),
+    Program(
+        "merge_pair",
+        "merge_pair",
+        """
+def merge_pair(sequences, pair, new_id):
+    out = []
+    for ids in sequences:
+        merged, place = [], 0
+        while place < len(ids):
+            found = tuple(ids[place : place + 2]) == tuple(pair)
+            merged.append(new_id if found else ids[place])
+            place += 1 + found
+        out.append(merged)
+    return out
+""",
+        (("place += 1 + found", "place += 1"),),
+    ),
+    Program(
+        "train_tokenizer",
+        "bpe_train",
+        """
+import re
+from collections import Counter
+
+def bytes_to_unicode():
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+
+def joined(word, pair):
+    left, out = list(word), []
+    while left:
+        first = left.pop(0)
+        out.append(first + left.pop(0) if left and (first, left[0]) == pair else first)
+    return tuple(out)
+
+def train_tokenizer(text, vocab_size):
+    letters = bytes_to_unicode()
+    words = Counter(tuple(letters[byte] for byte in word.encode()) for word in re.findall(r" ?[^ ]+", text))
+    merges = {}
+    for rank in range(vocab_size - 256):
+        counts = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                counts[pair] += count
+        best = max(counts, key=counts.get)
+        words = {joined(word, best): count for word, count in words.items()}
+        merges[best] = rank
+    encoder = {letter: byte for byte, letter in letters.items()}
+    for first, second in merges:
+        encoder[first + second] = len(encoder)
+    return encoder, merges
+""",
+        (("counts[pair] += count", "counts[pair] += 1"),),
+    ),
+    Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, alpha=0.001, beta=0.9, beta2=0.999, epsilon=1e-8):
+        self.alpha, self.beta, self.beta2, self.epsilon = alpha, beta, beta2, epsilon
+    def update(self, gradient, weights, v, m, v_hat, m_hat, t):
+        m = self.beta * m + (1 - self.beta) * gradient
+        v = self.beta2 * v + (1 - self.beta2) * gradient**2
+        m_hat = m / (1 - self.beta**t)
+        v_hat = v / (1 - self.beta2**t)
+        return weights - self.alpha * m_hat / (np.sqrt(v_hat) + self.epsilon), v, m, v_hat, m_hat
+""",
+        (("v / (1 - self.beta2**t)", "v / (1 - self.beta**t)"), ("gradient**2", "gradient")),
+    ),
+    Program(
+        "train_bpe",
+        "bpe_train",
+        """
+import re
+from collections import Counter
+
+def train_bpe(input_path, vocab_size, special_tokens):
+    with open(input_path, encoding="utf-8") as file:
+        parts = re.split("|".join(map(re.escape, special_tokens)), file.read())
+    words = Counter(word for part in parts for word in re.findall(r" ?[^ ]+", part))
+    words = {tuple(bytes([byte]) for byte in word.encode()): count for word, count in words.items()}
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256 + i: each.encode() for i, each in enumerate(special_tokens)}
+    merges = []
+    while len(vocab) < vocab_size:
+        counts = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                counts[pair] += count
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        merged = {}
+        for word, count in words.items():
+            out = []
+            for symbol in word:
+                if out and (out[-1], symbol) == best:
+                    out[-1] += symbol
+                else:
+                    out.append(symbol)
+            merged[tuple(out)] = count
+        words = merged
+        merges.append(best)
+        vocab[len(vocab)] = best[0] + best[1]
+    return vocab, merges
+""",
+        (("(counts[pair], pair))", "(-counts[pair], pair))"),),
+    ),
+    Program(
+        "TransformerBlock",
+        "transformer_block",
+        """
+import math
+import torch
+from torch import nn
+
+class RotaryPositionalEmbedding(nn.Module):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__()
+        angles = torch.arange(max_seq_len)[:, None] / theta ** (torch.arange(0, d_k, 2) / d_k)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+    def forward(self, x):
+        cos, sin = self.cos[: x.size(-2)], self.sin[: x.size(-2)]
+        even, odd = x[..., ::2], x[..., 1::2]
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads, RoPE):
+        super().__init__()
+        self.heads, self.RoPE = num_heads, RoPE
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        scores = self.RoPE(q) @ self.RoPE(k).transpose(2, 3) / math.sqrt(q.size(-1))
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, RoPE: RotaryPositionalEmbedding):
+        super().__init__()
+        self.attn = Attention(d_model, num_heads, RoPE)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))
+        self.ln1, self.ln2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.ffn(self.ln2(x))
+
+class Model(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta):
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model)
+        rope = RotaryPositionalEmbedding(rope_theta, d_model // num_heads, context_length)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, rope) for _ in range(num_layers))
+    def forward(self, x):
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+""",
+        (("self.ffn(self.ln2(x))", "self.ffn(x)"),),
+    ),
+    Program(
+        "GPTBlock",
+        "transformer_block",
+        """
+import math
+import torch
+from torch import nn
+
+class RoPE(nn.Module):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__()
+        self.angles = torch.arange(max_seq_len)[:, None] / theta ** (torch.arange(0, d_k, 2) / d_k)
+    def forward(self, x, positions):
+        cos, sin = self.angles[positions].cos(), self.angles[positions].sin()
+        even, odd = x[..., ::2], x[..., 1::2]
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight
+
+class MultiheadSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len, theta):
+        super().__init__()
+        self.heads, self.rope = num_heads, RoPE(theta, d_model // num_heads, max_seq_len)
+        self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+    def forward(self, x, token_positions):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        at = token_positions.unsqueeze(1)
+        scores = self.rope(q, at) @ self.rope(k, at).transpose(2, 3) / math.sqrt(q.size(-1))
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class SwiGLU(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.w1, self.w2, self.w3 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model), nn.Linear(d_model, d_ff)
+    def forward(self, x):
+        return self.w2(nn.functional.silu(self.w1(x)) * self.w3(x))
+
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, *, max_seq_len, theta):
+        super().__init__()
+        self.norm_1, self.norm_2 = RMSNorm(d_model), RMSNorm(d_model)
+        self.attn = MultiheadSelfAttention(d_model, num_heads, max_seq_len, theta)
+        self.ffn = SwiGLU(d_model, d_ff)
+    def forward(self, x, token_positions=None):
+        batch, length, _ = x.shape
+        if token_positions is None:
+            token_positions = torch.arange(length).unsqueeze(0).expand(batch, -1)
+        x = x + self.attn(self.norm_1(x), token_positions=token_positions)
+        return x + self.ffn(self.norm_2(x))
+""",
+        (("x + self.attn(self.norm_1(x)", "self.attn(self.norm_1(x)"),),
+    ),
+    Program(
+        "DotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class DotProductAttention(nn.Module):
+    def forward(self, query, key, value):
+        return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
+
+class ScaledDotProductAttention(nn.Module):
+    def forward(self, query, key, value):
+        return torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.size(-1)), dim=-1) @ value
+""",
+        (("torch.softmax(query @ key.transpose(-2, -1), dim=-1)", "torch.softmax(query @ key.transpose(-2, -1), dim=-2)"),),
     ),
 )

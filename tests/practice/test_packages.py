@@ -446,3 +446,24 @@ def test_a_file_next_to_one_with_the_name_of_their_package_imports_from_the_pack
     module = load_module(folder / "blocks.py", text)
     assert isinstance(module, ModuleType), module
     assert module.WIDTH == 8
+
+
+@pytest.mark.slow
+def test_import_star_gives_the_modules_that_the_init_of_the_package_imports(tmp_path):
+    pytest.importorskip("torch")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import torch\nimport torch.nn as nn\nfrom .missing import nothing\n")
+    text = """
+from . import *
+
+class LayerNorm(nn.Module):
+    def __init__(self, eps=1e-6):
+        super().__init__()
+        self.eps, self.alpha, self.bias = eps, nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+    def forward(self, x):
+        return self.alpha * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.bias
+"""
+    (folder / "norm.py").write_text(text)
+    (verdict,) = check_file(folder / "norm.py")
+    assert verdict.is_correct, verdict

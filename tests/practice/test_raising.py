@@ -140,3 +140,49 @@ def test_a_library_function_without_an_operand_that_it_needs_is_a_mistake(tmp_pa
 def test_an_own_function_without_an_operand_says_nothing_about_the_file(tmp_path):
     own = "\n    def halved(x, by):\n        return x / by\n\n    def softmax(x):\n        return halved(x)\n"
     assert checked(tmp_path, own)["softmax"].status == "could not run"
+
+
+TWO_NORMS = """
+    import torch
+    from torch import nn
+
+    class Other:
+        def __init__(self, eps):
+            self.eps = eps
+
+    class RMSNorm(nn.Module):
+        def __init__(self, sizes, eps=1e-6):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(*sizes))
+
+        def forward(self, x, more, scales):
+            return self.weight * more(x) * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * scales[x]
+"""
+NAMES = """
+    import numpy as np
+
+    def other(x):
+        top = x.max()
+        return top
+
+    def softmax(x):
+        powers = np.exp(x - top)
+        return powers / powers.sum(-1, keepdims=True).foo
+"""
+
+
+def test_an_attribute_that_only_another_class_sets_is_a_mistake(tmp_path):
+    verdict = checked(tmp_path, TWO_NORMS)["RMSNorm"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 15)
+
+
+def test_a_name_that_only_another_function_assigns_is_a_mistake(tmp_path):
+    verdict = checked(tmp_path, NAMES)["softmax"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_NameError", 9)
+
+
+@pytest.mark.parametrize(
+    "added", ["    from math import *\n", "    if __name__ == '__main__':\n        top = 1.0\n", "    def main():\n        global top\n"]
+)
+def test_a_name_that_the_module_may_have_is_no_mistake(tmp_path, added):
+    assert checked(tmp_path, NAMES + added)["softmax"].status == "could not run"

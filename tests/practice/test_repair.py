@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from types import ModuleType
 
+import numpy
 import pytest
 
 from headway.practice.diagnosis import repairing
@@ -12,6 +14,9 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.diagnosis.repair import find_repair
+from headway.practice.diagnosis.repair.foreseen import RAISES, UNCHANGED, Foresight
+from headway.practice.diagnosis.repair.milestones import Milestones
+from headway.practice.diagnosis.repair.program import Change, program_of
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.repairing import with_repair
 from headway.practice.exercises import exercise
@@ -27,6 +32,7 @@ from tests.practice.programs import (
     LOOPS,
     MASK,
     MERGE,
+    NORM_CLASS,
     PAIRED,
     POSITIONS,
     RMS_NORM,
@@ -55,6 +61,7 @@ ONE_MISTAKE = [
     ("scaled_dot_product_attention", ATTENTION, "/ np.sqrt", "* np.sqrt"),
     ("scaled_dot_product_attention", ATTENTION, "np.swapaxes(k, -1, -2)", "k.reshape(*k.shape[:-2], k.shape[-1], -1)"),
     ("scaled_dot_product_attention", ATTENTION, "softmax(scores) @ v", "softmax(scores) @ k"),
+    ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(np.sqrt(var) + eps)"),
     ("layer_norm", LAYER_NORM, " + beta", " - beta"),
     ("layer_norm", LAYER_NORM, " + beta", " + gamma"),
     ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(var + eps)"),
@@ -87,6 +94,7 @@ ONE_MISTAKE = [
 TWO_MISTAKES = [
     ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),
     ("gelu", GELU, [("x ** 3", "x ** 2"), ("0.5 * x", "0.25 * x")]),
+    ("layer_norm", NORM_CLASS, [(", unbiased=False", ""), ("self.gain + self", "self.gain - self")]),
 ]
 
 
@@ -213,6 +221,52 @@ def test_operands_and_arrays_made_of_sizes_are_added(name, program, right, wrong
     repair, is_right = repaired(name, textwrap.dedent(program.replace(right, wrong)))
     assert is_right, repair
     assert any(added in edit.replacement for edit in repair.edits), repair
+
+
+CALLS = """import numpy as np
+
+def inner(x):
+    steps = 1.0
+    while steps:
+        steps = x.ndim - 1
+    return x * 2
+
+def outer(x, y):
+    z = inner(x)
+    return z
+"""
+
+
+def test_foreseen_values_replace_no_recorded_ones_and_an_endless_expression_raises():
+    program = program_of(subject_of(CALLS))
+    called, recorder = program.recording()
+    called.value(numpy.arange(4.0), numpy.ones((2, 4)))
+    before = {place: each.digest for place, each in recorder.values.items()}
+    call = program.statements[1].body[0].value
+    changes = [Change(1.0, 1, call, "args", 0, call.args[0], ast.parse(new, mode="eval").body) for new in ("x + 1", "y", "x")]
+    costs = Foresight(program.statements, recorder, Milestones(()), "numpy").costs(changes)
+    assert {place: each.digest for place, each in recorder.values.items()} == before
+    assert [costs.get(id(change)) for change in changes] == [None, RAISES, UNCHANGED]
+
+
+TWO_OUTPUTS = """
+import numpy as np
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = np.where(mask, scores, -1e9)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    return weights @ value, weights
+"""
+
+
+def test_a_program_with_several_outputs_is_repaired():
+    text, (line,) = with_slips(TWO_OUTPUTS, [("powers.sum(axis=-1, keepdims=True)", "powers.sum(keepdims=True)")])
+    repair, is_right = repaired("scaled_dot_product_attention", text)
+    assert is_right, repair
+    assert [edit.line for edit in repair.edits] == [line]
 
 
 def test_the_search_is_the_same_each_time():

@@ -7,12 +7,12 @@ import numpy
 from headway.practice.diagnosis.adapters import caches, model_calls, optimizers
 from headway.practice.exercise import Role
 from headway.practice.exercises import exercises
-from headway.practice.recipes import layers
+from headway.practice.recipes import layers, stacks
 from headway.practice.roles import Roles, extent, read
 
 
 def used_roles():
-    own = (*model_calls.SIZES, *optimizers.SETTINGS, *layers.SIZES)
+    own = (*model_calls.SIZES, *optimizers.SETTINGS, *layers.SIZES, *stacks.OPERANDS, *stacks.MASKS.values(), *stacks.sizes("ab", "cd"))
     of_caches = [
         role for value in vars(caches).values() for role in (value if isinstance(value, tuple) else (value,)) if isinstance(role, Role)
     ]

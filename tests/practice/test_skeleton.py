@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import runpy
-from pathlib import Path
+import re
+import tomllib
 from types import ModuleType
 
 import pytest
@@ -22,7 +22,7 @@ def checkout(tmp_path):
     """A checkout that contains only the lists of exercises and of their operands."""
     listed = tmp_path / LIST
     listed.parent.mkdir(parents=True)
-    listed.write_text(Path(names.__file__).read_text())
+    listed.write_text(names.FILE.read_text())
     (tmp_path / ROLE_NAMES).write_text(roles.FILE.read_text())
     for folder in ("src/headway/practice/catalogue", "tests/practice/learners"):
         (tmp_path / folder).mkdir(parents=True)
@@ -31,7 +31,7 @@ def checkout(tmp_path):
 
 def test_the_skeleton_judges_its_own_learners(checkout, monkeypatch):
     code, sentences, learners, listed, operands = new_exercise("new_part", checkout)
-    assert runpy.run_path(str(listed))["by_name"]("new_part") == "new_part"
+    assert re.search(tomllib.loads(listed.read_text())["new_part"]["called"], "new_part")
     monkeypatch.setattr("headway.practice.sentences.CATALOGUE", sentences.parent)
     monkeypatch.setattr(roles, "FILE", operands)
     roles.read.cache_clear()

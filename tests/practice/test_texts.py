@@ -17,13 +17,14 @@ import headway.practice
 from headway.practice import sentences
 from headway.practice.exercises import exercises
 from headway.practice.message import LANGUAGES, Message
+from headway.practice.rules import GENERAL
 from headway.practice.sentences import Sentence
 from headway.practice.texts import Texts
 
 PRACTICE = Path(headway.practice.__file__).parent
 LOOK = PRACTICE.with_name("look")
 MODULES = sorted(path for folder in (PRACTICE, LOOK) for path in folder.rglob("*.py") if "solutions" not in path.parts)
-MOVED = ("exercises", "recipes", "diagnosis", "workbook")
+MOVED = ("exercises", "recipes", "diagnosis", "workbook", "report", "grading")
 """Packages without a sentence in their code."""
 
 
@@ -46,7 +47,7 @@ def names_in_code():
     for path in MODULES:
         tree = parsed(path)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "TEXTS":
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "TEXTS" and isinstance(node.slice, ast.Constant):
                 yield file_of(tree), ast.literal_eval(node.slice)
 
 
@@ -72,13 +73,13 @@ def sentences_of(exercise):
 @cache
 def used():
     """Return the file and the keys of every entry that code or another entry refers to."""
-    found = {(file, ("sentences", name)) for file, name in names_in_code()}
+    found = {(file, ("sentences", name)) for file, name in names_in_code()} | {("general", ("sentences", name)) for name in GENERAL}
     for exercise in exercises():
         for each in sentences_of(exercise):
             if isinstance(each, Sentence) and each.place is not None:
                 found.add((each.file, each.place))
     for file, name in mistakes_in_code():
-        made = Texts(file).mistake(name, {})
+        made = Texts(file).mistake(name)
         found |= {(file, each.place) for each in (made.says, made.fix, made.hides) if isinstance(each, Sentence) and each.place}
     for file in sentences.files():
         for _, entry in sentences.entries(file):
@@ -161,7 +162,7 @@ def test_a_missing_translation_is_the_english_text_and_is_listed(catalogue):
     part = catalogue('[sentences.rows]\nen = "{count} rows"\n[mistakes.wrong]\nsays.en = "a"\nsays.zh = "甲"\nfix = "rows"\n')
     assert part["rows"].format(count=3) == Message("3 rows", "3 rows")
     assert sentences.untranslated() == ["part.toml: sentences.rows.zh"]
-    mistake = part.mistake("wrong", {})
+    mistake = part.mistake("wrong")
     assert (mistake.says.zh, mistake.fix.en, mistake.hides.en) == ("甲", "{count} rows", "")
 
 
@@ -169,15 +170,15 @@ def test_a_variant_has_the_texts_of_the_mistake_that_it_is_said_as(catalogue):
     part = catalogue(
         '[mistakes.wrong]\nsays = "a"\nhides = "a"\n[mistakes.own]\nsays = "b"\n[sentences]\na.en = "first"\nb.en = "second"\n'
     )
-    assert part.mistake("variant", {}, said_as="wrong").says.en == "first"
-    own = part.mistake("own", {}, said_as="wrong")
+    assert part.mistake("variant", said_as="wrong").says.en == "first"
+    own = part.mistake("own", said_as="wrong")
     assert (own.says.en, own.hides.en) == ("second", "")
 
 
 def test_an_entry_that_does_not_exist_names_its_file(catalogue):
     part = catalogue("")
     with pytest.raises(LookupError, match=r"got no entry mistakes\.wrong\.says in catalogue/part\.toml"):
-        _ = part.mistake("wrong", {}).says.en
+        _ = part.mistake("wrong").says.en
 
 
 def test_a_sentence_can_be_copied_to_another_process(catalogue):

@@ -173,6 +173,7 @@ def test_a_config_that_contradicts_the_files_is_named(marian: Path, config: dict
         ("t5", {"tokenizer_class": "AlbertTokenizer"}, "tokenizer_class 'AlbertTokenizer', spiece.model and no tokenizer.json"),
         ("t5", {"extra_ids": "many"}, "extra_ids 'many', expected a number from 0 to"),
         ("t5", {"extra_ids": -1}, "extra_ids -1, expected a number"),
+        ("t5", {"extra_ids": 1_000_000}, "extra_ids 1000000, expected a number from 0 to 10,000"),
         ("t5", {"eos_token": None}, "where encode adds the eos_token and none is named"),
         ("llama", {"tokenizer_class": "CodeLlamaTokenizer"}, "'CodeLlamaTokenizer', tokenizer.model and no tokenizer.json"),
         ("llama", {"add_bos_token": True, "bos_token": None}, "where encode adds the bos_token and none is named"),

@@ -15,18 +15,19 @@ from headway.practice.diagnosis.reading.subject import definitions
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
 from headway.practice.judge.shown import printable
 from headway.practice.judge.static import is_abstract, is_test_case
-from headway.practice.message import EMPTY, Message, PracticeError, describe_error
+from headway.practice.message import EMPTY, PracticeError, describe_error
 from headway.practice.parts import missing_parts, part_named
 from headway.practice.report.results import FileResult, Report, failure_of
 from headway.practice.source import Source, located, read
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("check")
 
 SUFFIXES = (".py", ".ipynb")
 SKIPPED_FOLDERS = ("__pycache__", "site-packages", "node_modules", "venv", "env")
 SKIPPED_FILES = ("test_*.py", "*_test.py", "conftest.py", "setup.py")
 """Files that are skipped in a folder, because they define no parts and running them has effects."""
-
-NOT_RECOGNISED = Message("not recognised", "未识别")
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def not_judged(source: Source, judged: Collection[str]) -> list[Verdict]:
     """Return a verdict on each class of a file that computes something and that no other verdict is about."""
     nodes = {} if source.tree is None else definitions(source.tree)
     return [
-        Verdict(name, "file", node.lineno, "not judged", title=NOT_RECOGNISED)
+        Verdict(name, "file", node.lineno, "not judged", title=TEXTS["not_recognised"])
         for name, node in nodes.items()
         if name not in judged and isinstance(node, ast.ClassDef) and _computes(node) and not (is_abstract(node) or is_test_case(node))
     ]
@@ -116,7 +117,7 @@ def _computes(node: ast.ClassDef) -> bool:
 
 def _unreadable(path: Path, error: PracticeError | OSError) -> Verdict:
     says = error.messages[0] if isinstance(error, PracticeError) else describe_error(error)
-    cause = Cause("unreadable", says, Message("save it as UTF-8", "请保存为 UTF-8"), EMPTY)
+    cause = Cause("unreadable", says, TEXTS["save_as_utf8"], EMPTY)
     return Verdict(printable(path.name), "file", 0, "could not run", (cause,), title=FILE_TITLE, file=path.as_posix())
 
 
@@ -136,10 +137,7 @@ def nothing_found_in(report: Report) -> PracticeError | None:
 
 def _nothing_in(paths: Sequence[Path]) -> PracticeError:
     shown = ", ".join(map(str, paths))
-    return PracticeError(
-        Message(f"got {shown}, expected .py files or notebooks with a part", f"收到 {shown}，应为含有某一部分的 .py 文件或 notebook"),
-        hint=Message("name the files", "请直接给出文件名"),
-    )
+    return PracticeError(TEXTS["no_files_with_a_part"].format(shown=shown), hint=TEXTS["name_the_files"])
 
 
 def expanded(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:

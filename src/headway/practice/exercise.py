@@ -145,6 +145,7 @@ class Convention:
     undo      inverse of encode, for arrays of any library; required only to replace a wrong function by the definition while
               one of its callers is judged
     steps     recipe steps that are equally correct, such as another tie-break or another epsilon
+    is_whole  True if the steps are correct together only, so that a mistake in one of them is not one of this convention
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
 
     The patterns are regular expressions; a convention is tried only if all that are given match.
@@ -163,7 +164,13 @@ class Convention:
     without: str | None = None
     is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)
+    is_whole: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
+
+
+def optional(*others: Convention) -> tuple[Convention, ...]:
+    """Return the group of the convention of headway.functions and of others that are accepted as well."""
+    return Convention(), *others
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,7 @@ class Exercise:
 
     definition   the function of headway.functions, called with the roles' names
     recipe       recipe(steps, **inputs): the same function in named steps
-    steps        the correct steps
+    steps        the correct steps; one that is not listed returns its first operand
     roles        the operands in their usual order
     may_write    True if a correct function may write into its inputs, which is then noted
     probes       the inputs to test with, the simplest first
@@ -201,7 +208,7 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
+    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "stack", "tokenizer"] | None = None
     may_write: bool = False
 
     @property
@@ -225,11 +232,22 @@ class Exercise:
         changes: tuple[Convention | Mistake, ...] = (*conventions, *mistakes)
         for each in changes:
             steps |= each.steps
-        return self.recipe(_Steps(steps), **inputs)
+        return self.recipe(Steps(steps), **inputs)
 
 
-class _Steps:
-    """Steps as attributes, so that a recipe reads like a derivation."""
+def unchanged(operand: Any, *others: Any) -> Any:
+    """Return the first operand: the step of a recipe that only a mistake or a convention replaces."""
+    return operand
 
-    def __init__(self, steps: Mapping[str, Step]) -> None:
-        self.__dict__.update(steps)
+
+class Steps:
+    """Steps as attributes, so that a recipe reads like a derivation; one that is not given is `unchanged`.
+
+    noted   conversion of every step, such as one that records its operands
+    """
+
+    def __init__(self, steps: Mapping[str, Any], noted: Callable[[Any], Any] = lambda step: step) -> None:
+        self._steps, self._noted = steps, noted
+
+    def __getattr__(self, name: str) -> Any:
+        return self._noted(self._steps.get(name, unchanged))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from headway.practice.message import Message, PracticeError
+from headway.practice.message import PracticeError
 from headway.practice.source import Source, edited, with_edits, write
+from headway.practice.texts import Texts
 from headway.practice.verdict import Edit, Verdict
+
+TEXTS = Texts("check")
 
 
 def edits_of(verdicts: Sequence[Verdict]) -> tuple[Edit, ...]:
@@ -61,5 +64,5 @@ def write_fix(source: Source, edits: Sequence[Edit]) -> None:
     """
     content = with_edits(source, edits)
     if content == source.original:
-        raise PracticeError(Message(f"got no change of {source.path}, expected one", f"{source.path} 没有需要改动之处"))
+        raise PracticeError(TEXTS["no_change"].format(path=source.path))
     write(source, content)

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from headway.practice.diagnosis.files import check_name, with_exercises
 from headway.practice.diagnosis.nested import verdicts
-from headway.practice.message import LANGUAGES, Message, errors_in
+from headway.practice.message import LANGUAGES, errors_in
+from headway.practice.texts import Texts
 from headway.practice.verdict import Verdict
 
-NOTHING = Message(
-    "no function in this cell has a name that says which part it is; name the part: %%check softmax",
-    "这个单元格中没有名字能说明是哪一部分的函数；请指定：%%check softmax",
-)
+TEXTS = Texts("check")
+
+NOTHING = TEXTS["nothing_in_cell"]
 
 
 class Shell(Protocol):

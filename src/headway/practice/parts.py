@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message, unknown_name
 from headway.practice.names import by_name
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("check")
 
 
 def part_named(name: str) -> str:
@@ -38,10 +41,5 @@ def missing_parts(required: Sequence[str], verdicts: Sequence[Verdict]) -> tuple
 def missing_part(part: str) -> Verdict:
     """Return the verdict on a required part that no file defines."""
     title = exercise(part).title
-    cause = Cause(
-        "missing",
-        Message(f"no function or class for {part} was found", f"没有找到 {part} 的函数或类"),
-        Message(f"define {part}", f"定义 {part}"),
-        Message("", ""),
-    )
+    cause = Cause("missing", TEXTS["no_part"].format(part=part), TEXTS["define_part"].format(part=part), Message("", ""))
     return Verdict(part, part, 0, "missing", (cause,), title=title)

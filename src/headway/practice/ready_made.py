@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from headway.practice.diagnosis.reading.subject import definitions
-from headway.practice.message import EMPTY, Message
+from headway.practice.message import EMPTY
 from headway.practice.source import Source
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("check")
 
 LIBRARIES = ("torch", "jax", "mlx", "scipy", "flax", "equinox", "optax", "tensorflow", "keras", "transformers")
 METHODS = ("softmax", "log_softmax", "relu")
@@ -48,9 +51,6 @@ NAMES = {
 }
 """Names of the part itself in the libraries, in lower case without underscores."""
 
-NOTE = Message("calls {name}, the library's own", "调用了库自带的 {name}")
-FIX = Message("compute it from simpler operations", "请用更基本的运算来计算")
-
 
 def judged(verdict: Verdict, source: Source, *, is_forbidden: bool) -> Verdict:
     """Return a correct verdict with a note on the library's own function that it calls, or as wrong if that is forbidden.
@@ -61,10 +61,10 @@ def judged(verdict: Verdict, source: Source, *, is_forbidden: bool) -> Verdict:
     if found is None:
         return verdict
     name, line = found
-    says = NOTE.format(name=name)
+    says = TEXTS["calls_librarys_own"].format(name=name)
     if not is_forbidden:
         return replace(verdict, notes=(*verdict.notes, says))
-    return replace(verdict, status="wrong", causes=(Cause("forbidden", says, FIX, EMPTY, line=line),))
+    return replace(verdict, status="wrong", causes=(Cause("forbidden", says, TEXTS["use_simpler_operations"], EMPTY, line=line),))
 
 
 def _ready_made(verdict: Verdict, source: Source) -> tuple[str, int] | None:

@@ -49,6 +49,14 @@ class Roles:
         """Return the role of an operand; the options are those of Role."""
         return Role(name, self.called(name), neutral, size_of=size_of, off=off, may_change=may_change)
 
+    def each(self, *names: str) -> tuple[Role, ...]:
+        """Return the roles of operands without options."""
+        return tuple(map(self, names))
+
+    def weights(self, *names: str, is_optional: bool = False) -> tuple[Role, ...]:
+        """Return the roles of weights that a class holds."""
+        return tuple(self.weight(name, is_optional=is_optional) for name in names)
+
     def size(
         self,
         name: str,

@@ -10,45 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("general")
 
 GENERAL = {
-    "unknown": Message("The outputs differ, and no known mistake explains them.", "输出不同，而已知的错误都无法解释。"),
-    "repaired": Message(
-        "No known mistake explains the outputs, but a small change of the code makes all of them right.",
-        "已知的错误都无法解释输出，但对代码作一处小改动后，所有输出都正确。",
-    ),
-    "missing": Message("No file defines a required part.", "没有文件定义要求的部分。"),
-    "raises": Message("A call, or the file itself, raises an exception.", "调用或文件本身抛出异常。"),
-    "because_of_callee": Message("Wrong only because a function that it calls is wrong.", "出错只是因为它调用的函数有错。"),
-    "parameters": Message("The parameters do not match the inputs of the part.", "参数与这一部分的输入不符。"),
-    "not_understood": Message(
-        "The code runs, but its outputs fit no convention that is known.", "代码可以运行，但输出不符合任何已知的约定。"
-    ),
-    "tool_error": Message("Headway itself failed; the code may be right.", "Headway 自身出错；代码可能没有问题。"),
-    "could_not_run": Message("The code could not be run.", "代码无法运行。"),
-    "too_slow": Message("Does not return within the limit.", "没有在限度内返回。"),
-    "too_large": Message("Uses more memory than the limit.", "占用的内存超过限度。"),
-    "exits": Message("Ends the process.", "终止了进程。"),
-    "default_value": Message("The outputs are correct, but a default value is not.", "输出正确，但某个默认值不对。"),
-    "changes_inputs": Message("Modifies its input arrays.", "修改了传入的数组。"),
-    "not_repeatable": Message("Two calls with the same arguments return different outputs.", "用相同的参数调用两次，输出不同。"),
-    "dropout_in_eval": Message("Dropout is active in eval mode.", "dropout 在 eval 模式下仍然生效。"),
-    "returns_nothing": Message("Returns None.", "没有返回值。"),
-    "gradient_stops": Message("The outputs are correct, but a gradient does not reach an input.", "输出正确，但梯度传不到某个输入。"),
-    "gradient_is_wrong": Message("The outputs are correct, but a gradient is not.", "输出正确，但梯度不对。"),
-    "gradient_raises": Message("The outputs are correct, but the backward pass raises.", "输出正确，但反向传播抛出异常。"),
-    "forbidden": Message(
-        "Calls a library's own function for the part, which the course forbids.", "调用了库自带的函数，而课程禁止这样做。"
-    ),
-    "not_confirmed": Message(
-        "The outputs for fresh random inputs, compared outside its process, are not the definition's.",
-        "用新的随机输入、在它的进程之外比较时，输出与定义不同。",
-    ),
-    "not_defined": Message("Is no longer a function or class once the file has run.", "运行文件之后，它已不是函数或类。"),
-    "nothing_found": Message("No function of the file belongs to a part.", "文件中没有属于任何一部分的函数。"),
-    "unreadable": Message("The file cannot be read.", "无法读取文件。"),
-    "not_judged": Message("A class computes something that no part recognises.", "这个类进行某种计算，但不属于任何已知的部分。"),
-    "no_function": Message("The file defines no function.", "文件中没有函数。"),
+    name: TEXTS[name]
+    for name in """
+    unknown repaired missing raises because_of_callee parameters not_understood tool_error could_not_run too_slow too_large exits
+    default_value changes_inputs not_repeatable dropout_in_eval returns_nothing gradient_stops gradient_is_wrong gradient_raises
+    forbidden not_confirmed not_defined nothing_found unreadable not_judged no_function
+    """.split()
 }
 """Causes that any exercise may have."""
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headway.practice.message import Message, PracticeError
+from headway.practice.message import PracticeError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("check")
 
 FILE = "headway.toml"
 
@@ -20,9 +23,6 @@ def read_settings(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise PracticeError(
-            Message(f"got {path}, which does not exist, expected a grade sheet", f"收到 {path}（不存在），应为评分表"),
-            hint=Message("write one: [grade] and lines such as softmax = 2", "请写一个：[grade]，其下每行如 softmax = 2"),
-        ) from error
+        raise PracticeError(TEXTS["no_grade_sheet"].format(path=path), hint=TEXTS["write_a_grade_sheet"]) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PracticeError(Message(f"got {path}, expected TOML: {error}", f"收到 {path}，应为 TOML：{error}")) from error
+        raise PracticeError(TEXTS["not_toml"].format(path=path, error=error)) from error

@@ -40,9 +40,9 @@ def recipe(steps: Any, x: Any) -> Any:
     return steps.answer(x)
 
 
-STEPS = {{"answer": lambda x: x}}
+STEPS = {{}}  # TODO: the steps that change their first operand
 
-MISTAKES = (TEXTS.mistake("sign", {{"answer": lambda x: -x}}),)
+MISTAKES = (TEXTS.mistake("sign", answer=lambda x: -x),)
 
 
 def probes() -> tuple[Probe, ...]:
@@ -93,6 +93,11 @@ fix.zh = "返回 x"
 pattern = "-"
 """
 
+PATTERN = """
+[{name}]
+called = '^{name}$'
+"""
+
 ROLES = """
 [{name}]
 x = "inputs values"
@@ -107,7 +112,7 @@ def wrong_sign(x):
 """
 
 PLACES = ("src/headway/practice/exercises/{name}.py", "src/headway/practice/catalogue/{name}.toml", "tests/practice/learners/{name}.py")
-LIST = "src/headway/practice/names.py"
+LIST = "src/headway/practice/names.toml"
 ROLE_NAMES = "src/headway/practice/role_names.toml"
 
 
@@ -125,10 +130,9 @@ def new_exercise(name: str, checkout: Path) -> list[Path]:
         raise PracticeError(TEXTS["taken"].format(name=name), hint=TEXTS["edit_it"].format(file=files[0]))
     for file, content in zip(files, (EXERCISE, SENTENCES, LEARNERS), strict=True):
         write_text(file, content.format(name=name, title=name.replace("_", " ")))
-    listed = (checkout / LIST).read_text(encoding="utf-8")
-    write_text(checkout / LIST, listed.replace('\n}\n"""The exercises', f'\n    "{name}": Pattern(r"^{name}$"),\n}}\n"""The exercises', 1))
-    operands = (checkout / ROLE_NAMES).read_text(encoding="utf-8")
-    write_text(checkout / ROLE_NAMES, operands + ROLES.format(name=name))
+    for place, section in ((LIST, PATTERN), (ROLE_NAMES, ROLES)):
+        listed = (checkout / place).read_text(encoding="utf-8")
+        write_text(checkout / place, listed + section.format(name=name))
     return [*files, checkout / LIST, checkout / ROLE_NAMES]
 
 

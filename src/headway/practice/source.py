@@ -254,12 +254,7 @@ def edited(text: str, edits: Sequence[Edit], path: Path) -> str:
 
 
 def _cannot_edit(path: Path) -> PracticeError:
-    return PracticeError(
-        Message(
-            f"got repairs of {path} that overlap or are outside its code, expected separate ranges",
-            f"{path} 的修改互相重叠，或超出代码范围，应为彼此分开的范围",
-        )
-    )
+    return PracticeError(TEXTS["cannot_edit"].format(path=path))
 
 
 def write(source: Source, content: bytes) -> None:
@@ -269,10 +264,7 @@ def write(source: Source, content: bytes) -> None:
     """
     path = source.path.resolve()
     if not path.is_file() or path.read_bytes() != source.original:
-        raise PracticeError(
-            Message(f"got {source.path}, which changed since it was checked, expected the same text", f"{source.path} 在检查之后被改动过"),
-            hint=Message("check it again", "请重新检查"),
-        )
+        raise PracticeError(TEXTS["changed_meanwhile"].format(path=source.path), hint=TEXTS["check_again"])
     mode = path.stat().st_mode
     with replacing(path) as temporary:
         temporary.write_bytes(content)

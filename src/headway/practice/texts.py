@@ -26,26 +26,25 @@ class Texts:
     def mistake(
         self,
         name: str,
-        steps: Mapping[str, Step],
         *,
         pattern: str | None = None,
         said_as: str | None = None,
         key: str | None = None,
+        part: Message | str | None = None,
         fix: Message | None = None,
-        hides: Message | None = None,
-        **values: Any,
+        **steps: Step,
     ) -> Mistake:
         """Return the mistake with the texts of its name, or of `said_as` if its name has none.
 
-        pattern     regular expression for the line; the one of its name in the file by default
-        key         name of the texts, if it is another one
-        fix, hides  texts to use in place of those in the file
-        values      values of the placeholders
+        pattern   regular expression for the line; the one of its name in the file by default
+        key       name of the texts, if it is another one
+        part      value of the placeholder of this name
+        fix       text to use in place of the one in the file
+        steps     the wrong steps
         """
-        find = self._finder("mistakes", [key] if key else [name, *([said_as] if said_as else [])], values)
-        return Mistake(
-            name, steps, find("says"), fix or find("fix"), hides or find("hides"), self._pattern("mistakes", name, pattern), said_as
-        )
+        find = self._finder("mistakes", [key] if key else [name, *([said_as] if said_as else [])], {"part": part} if part else {})
+        find_line = self._pattern("mistakes", name, pattern)
+        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as)
 
     def recovery(
         self,
@@ -59,18 +58,16 @@ class Texts:
         right_name: str = "1",
         pattern: str | None = None,
         fix: Message | None = None,
-        hides: Message | None = None,
     ) -> Recovery:
         """Return the recovery with the texts of its name.
 
-        right       the correct number, or a function of the inputs that computes it
-        fix, hides  as in `mistake`
+        right   the correct number, or a function of the inputs that computes it
+        fix     as in `mistake`
         """
         find = self._finder("recoveries", [name], {})
-        fix, hides = fix or find("fix"), hides or find("hides")
         number: Callable[[Inputs], float] = right if callable(right) else lambda inputs: right
         find_line = self._pattern("recoveries", name, pattern)
-        return Recovery(name, step, measure, wrong, sizes, number, right_name, find("says"), fix, hides, find_line)
+        return Recovery(name, step, measure, wrong, sizes, number, right_name, find("says"), fix or find("fix"), find("hides"), find_line)
 
     def _finder(self, section: str, names: list[str], values: Mapping[str, Any]) -> Callable[[str], Message]:
         def find(part: str) -> Message:

@@ -9,6 +9,9 @@ from typing import Any, Literal
 from headway.practice.exercise import Convention
 from headway.practice.message import Message
 from headway.practice.rules import rule_id, stable_name, url_of
+from headway.practice.texts import Texts
+
+TEXTS = Texts("verdict")
 
 SCHEMA = "headway/verdict/v1"
 """Name of the format of `Verdict.to_dict`; a field that is removed or changes its meaning needs a new version."""
@@ -17,30 +20,24 @@ Status = Literal["correct", "wrong", "unknown", "could not run", "missing", "not
 Confidence = Literal["certain", "likely", "one of several", "none"]
 
 STATUS_WORDS = {
-    "correct": Message("correct", "正确"),
-    "wrong": Message("wrong", "有错"),
-    "unknown": Message("wrong, cause unknown", "有错，原因未知"),
-    "could not run": Message("could not run", "无法运行"),
-    "missing": Message("missing", "缺失"),
-    "not judged": Message("not judged", "未评判"),
+    "correct": TEXTS["correct"],
+    "wrong": TEXTS["wrong"],
+    "unknown": TEXTS["cause_unknown"],
+    "could not run": TEXTS["could_not_run"],
+    "missing": TEXTS["missing"],
+    "not judged": TEXTS["not_judged"],
 }
 
-NOT_UNDERSTOOD = Message("not understood", "未能理解")
+NOT_UNDERSTOOD = TEXTS["not_understood"]
 """Text for a subject that runs, and whose outputs fit no convention that is known."""
 
 
 UNSURE = {
-    "likely": Message(" (probably)", "（很可能）"),
-    "one of several": Message(" (one of the following)", "（以下原因之一）"),
+    "likely": TEXTS["probably"],
+    "one of several": TEXTS["one_of_several"],
 }
 """Text after the status if the cause is not certain."""
-TWO_AT_ONCE = Message(" (probably two mistakes at once)", "（很可能同时有两处错误）")
 
-HEADING = Message("{mark} {subject}{place} — {title}: {status}{certainty}", "{mark} {subject}{place}— {title}：{status}{certainty}")
-REPAIR = Message("{says}; with this change all {num_probes} probes match", "{says}；这样修改之后，全部 {num_probes} 个探针都一致")
-EQUIVALENT = Message("or, with the same result: {says}", "或者，结果相同：{says}")
-LINE = Message(" (line {line})", "（第 {line} 行）")
-LINE_OF_CELL = Message(" (cell {cell}, line {line})", "（第 {cell} 个单元格第 {line} 行）")
 NO_LINE = Message("", " ")
 
 
@@ -171,10 +168,12 @@ class Verdict:
         """Return the verdict as lines of text."""
         title = self.title or Message(self.exercise, self.exercise)
         is_pair = self.confidence == "likely" and self._is_pair
-        certainty = TWO_AT_ONCE if is_pair else UNSURE.get(self.confidence, Message("", ""))
+        certainty = TEXTS["two_at_once"] if is_pair else UNSURE.get(self.confidence, Message("", ""))
         mark = {"correct": "✓", "not judged": "·"}.get(self.status, "✗")
         place = _place(self.cell, self.line)
-        heading = HEADING.format(mark=mark, subject=self.subject, place=place, title=title, status=self.status_word, certainty=certainty)
+        heading = TEXTS["heading"].format(
+            mark=mark, subject=self.subject, place=place, title=title, status=self.status_word, certainty=certainty
+        )
         lines = [heading.text(language)]
         for number, cause in enumerate(self.causes, 1):
             prefix = f"{number}. " if len(self.causes) > 1 else ""
@@ -185,8 +184,8 @@ class Verdict:
         if self.difference:
             lines.append(f"  {self.difference.text(language)}")
         if self.repair:
-            lines.append(f"  {REPAIR.format(says=self.repair.says, num_probes=self.repair.num_probes).text(language)}")
-            lines += [f"  {EQUIVALENT.format(says=each).text(language)}" for each in self.repair.alternatives]
+            lines.append(f"  {TEXTS['repair'].format(says=self.repair.says, num_probes=self.repair.num_probes).text(language)}")
+            lines += [f"  {TEXTS['equivalent'].format(says=each).text(language)}" for each in self.repair.alternatives]
         lines += [f"  {note.text(language)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -272,4 +271,4 @@ def _place(cell: int | None, line: int | None) -> Message:
     """Return a line as text in parentheses; empty without a line."""
     if not line:
         return NO_LINE
-    return LINE.format(line=line) if cell is None else LINE_OF_CELL.format(cell=cell, line=line)
+    return TEXTS["line"].format(line=line) if cell is None else TEXTS["line_of_cell"].format(cell=cell, line=line)

@@ -92,6 +92,7 @@ class ReferenceRunner:
         expect_adapter(name, self.adapters)
         del self.adapters[name]
 
+    @numpy.errstate(invalid="ignore")  # BLAS may set this flag for numbers outside of the result; the engine looks for NaN itself
     def run(self, batch: Batch) -> numpy.ndarray:
         """See headway.engine.Runner. Every sequence has to want the logits after its last token.
 

@@ -17,7 +17,7 @@ from headway.tokenizers.special_tokens import check_ids, declared_tokens, named_
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
 EXTRA_IDS = 100
-MAX_EXTRA_IDS = 1_000_000
+MAX_EXTRA_IDS = 10_000
 
 
 def load_marian(folder: Path, config: JsonObject) -> MarianTokenizer:

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
+from headway.practice.exercises.bpe_train import TIES
 from headway.practice.names import means
 from headway.practice.recipes.byte_pairs import ranks, read_merges, vocabulary
 from headway.tokenizers.byte_level import byte_characters
@@ -74,7 +75,7 @@ def test_two_mistakes_at_once_are_both_named():
 
 def test_the_order_of_equally_frequent_pairs_is_reported():
     def train_my_bpe(text, num_merges):
-        return TRAIN.answer({"text": text, "num_merges": num_merges}, conventions=(TRAIN.conventions[2][1],))
+        return TRAIN.answer({"text": text, "num_merges": num_merges}, conventions=(TIES[1],))
 
     verdict = judged(train_my_bpe, TRAIN)
     assert verdict.is_correct

@@ -10,8 +10,8 @@ import pytest
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.exercises import exercise
-from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
 from headway.practice.names import means
+from headway.practice.recipes.tiny_gpt import TINY_GPT
 
 CHOSEN = exercise("generate")
 

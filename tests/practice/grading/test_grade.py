@@ -12,10 +12,10 @@ import pytest
 from headway.errors import OptionError
 from headway.practice.grading.bundle import write_bundle
 from headway.practice.grading.grade import PartPoints, grade_of
-from headway.practice.report.formats.gradescope import check_results
 from headway.practice.report.formats.text import text_of
 from headway.practice.report.results import Report
 from headway.practice.verdict import Verdict
+from tests.practice.report.gradescope_rules import check_results
 from tests.practice.verdicts import WRONG
 
 PART = "scaled_dot_product_attention"

@@ -207,3 +207,8 @@ class wrong_last_norm_missing__reads_a_flag(right_reads_a_flag_from_its_config):
         for block in self.blocks:
             x = block(x)
         return self.out_head(x)
+
+
+class wrong_positions_by_token_id__of_small_ids(Book):
+    def embed(self, in_idx):
+        return self.tok_emb(in_idx) + self.pos_emb(in_idx)

@@ -44,7 +44,7 @@ class Right_sequence_first(nn.Module):  # noqa: N801
         return self.linear(x) + self.pe[: x.shape[0]]
 
 
-class Wrong_nothing_added(nn.Module):  # noqa: N801
+class Wrong_positions_not_added(nn.Module):  # noqa: N801
     def __init__(self, vocab_size, d_model):
         super().__init__()
         self.token = nn.Embedding(vocab_size, d_model)

@@ -428,3 +428,11 @@ def wrong_changes_inputs(q, k, v):
 def wrong_not_repeatable(q, k, v):
     w = softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
     return (w * (np.random.rand(*w.shape) > 0.1) / 0.9) @ v
+
+
+def right_one_mask_for_all_heads(Q, K, V, mask=None):  # noqa: N803
+    scores = Q @ K.transpose(0, 1, 3, 2) / np.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = np.where(mask[np.newaxis, np.newaxis, :, :], -1e9, scores)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ V

@@ -141,3 +141,19 @@ class wrong_dropout_in_eval(nn.Module):  # noqa: N801
     def forward(self, q, k, v):
         w = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
         return F.dropout(w, self.p) @ v
+
+
+def right_mask_as_flag(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    if mask:
+        visible = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~visible, float("-inf"))
+    return scores.softmax(-1) @ v
+
+
+def wrong_diagonal_hidden__mask_as_flag(q, k, v, mask=False):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    if mask:
+        visible = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(-1)
+        scores = scores.masked_fill(~visible, float("-inf"))
+    return scores.softmax(-1) @ v

@@ -289,3 +289,20 @@ class wrong_not_repeatable(nn.Module):
     def forward(self, x):
         q, k, v = (nn.Linear(self.dim, self.dim)(x) for _ in range(3))
         return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(self.dim), dim=-1) @ v
+
+
+class right_mask_as_flag_passed_on(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+
+    def attend(self, q, k, v, mask):
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.size(-1))
+        if mask:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return scores.softmax(-1) @ v
+
+    def forward(self, x, mask):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        return self.out(self.attend(q, k, v, mask).transpose(1, 2).flatten(2))

@@ -140,3 +140,9 @@ class Wrong_exponent_by_column_doubled(nn.Module):
     def forward(self, x):
         x = x * math.sqrt(self.d_model)
         return x + self.pe[:, : x.size(1)]
+
+
+def right_halves_with_inclusive_exponents(length, channels, max_timescale=10000):
+    rates = torch.exp(-math.log(max_timescale) / (channels // 2 - 1) * torch.arange(channels // 2))
+    angles = torch.arange(length).unsqueeze(1) * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1)

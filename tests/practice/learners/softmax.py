@@ -181,3 +181,8 @@ def right_softmax_1d(z):
     z = z - z.max()
     e = np.exp(z)
     return e / e.sum()
+
+
+def wrong_no_keepdims_in_total__and_one_maximum(x):
+    powers = np.exp(x - x.max())
+    return powers / powers.sum(axis=-1)

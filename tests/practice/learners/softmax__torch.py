@@ -63,3 +63,13 @@ def wrong_changes_inputs(x):
     x.sub_(x.max(dim=-1, keepdim=True).values)
     e = torch.exp(x)
     return e / e.sum(dim=-1, keepdim=True)
+
+
+class Right_dimension_i(torch.nn.Module):  # noqa: N801
+    def __init__(self, i, device=None):
+        super().__init__()
+        self.i = i
+
+    def forward(self, x):
+        powers = (x - torch.amax(x, dim=self.i, keepdim=True)).exp()
+        return powers / powers.sum(dim=self.i, keepdim=True)

@@ -16,11 +16,12 @@ from headway.practice.parts import missing_part, part_named
 from headway.practice.report.formats import Settings, format_named, names, write
 from headway.practice.report.formats.classroom50 import VARIABLES, result_of
 from headway.practice.report.formats.github import MAX_ANNOTATIONS, annotation_lines, summary
-from headway.practice.report.formats.gradescope import check_results, results_of
+from headway.practice.report.formats.gradescope import results_of
 from headway.practice.report.formats.sarif import log_of
 from headway.practice.report.results import Report
 from headway.practice.report.writing import written
 from headway.practice.verdict import Verdict
+from tests.practice.report.gradescope_rules import check_results
 from tests.practice.verdicts import CAUSE, TEXT, WRONG, repaired
 
 RUNNER = dict.fromkeys(VARIABLES.values(), "https://example.org/1")

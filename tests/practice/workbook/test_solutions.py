@@ -96,4 +96,6 @@ def test_the_solutions_have_the_stubs_signatures(module):
         pytest.importorskip("torch")
     functions = importlib.import_module(f"headway.practice.workbook.solutions.{module}")
     for part in PARTS:
+        if module == "in_torch" and not hasattr(functions, part.name):
+            continue  # the NumPy solution with another name of the library
         assert f"def {part.name}{inspect.signature(getattr(functions, part.name))}:\n".replace("e-05", "e-5") in heading(part, "numpy")

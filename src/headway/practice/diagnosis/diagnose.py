@@ -26,7 +26,8 @@ from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
-from headway.practice.diagnosis.explain.failure import described_inputs, explain, unset_attribute
+from headway.practice.diagnosis.explain.failure import described_inputs, explain
+from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
@@ -36,15 +37,8 @@ from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
 
-ROUNDS = TEXTS["rounds"]
-BRANCHES = TEXTS["branches"]
-NOT_JUDGED = TEXTS["not_judged"]
-TELLS_APART = TEXTS["tells_apart"]
-NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
 
-CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
-WRITES = TEXTS["writes_into_inputs"]
-INITIAL_WEIGHTS = TEXTS["initial_weights"]
+CHANGES_INPUTS = TEXTS.mistake("changes_inputs", pattern=r"[-+*/@]=|\[.*\]\s*=")
 
 
 NOT_UNDERSTOOD = TEXTS["other_shapes"]
@@ -127,7 +121,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     found = _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone)
     if found:
         return _wrong(subject, exercise, found)
-    open_ones = [trial for trial in narrower if trial.probes and not trial.matches()] or [trials[0]]
+    supported = [trial.without_refused_kinds() for trial in trials]
+    open_ones = [trial for trial in supported if trial.probes and not trial.matches()] or [trials[0]]
     return _unexplained(subject, exercise, _least_raised(open_ones)[0])
 
 
@@ -193,8 +188,8 @@ def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanatio
     for probe in exercise.probes():
         answers = [each.trial.expected(probe, each.mistakes) for each in (first, second)]
         if not is_same(answers[0], answers[1], precision(answers[1])):
-            return TELLS_APART.format(inputs=described_inputs(probe.inputs))
-    return NOTHING_TELLS_APART
+            return TEXTS["tells_apart"].format(inputs=described_inputs(probe.inputs))
+    return TEXTS["nothing_tells_apart"]
 
 
 def _simplest(found: Sequence[Explanation]) -> Trial:
@@ -240,8 +235,8 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_default is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_default,))
     verdict = _verdict(subject, exercise, "correct", trial)
-    writes = [WRITES] if trial.call.has_changed_inputs else []
-    initial = [INITIAL_WEIGHTS] if has_other_initial_weights(exercise, trial) else []
+    writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
+    initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
     remarks = [*writes, *initial, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
@@ -335,9 +330,9 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
 
 
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
-    unset = unset_attribute(subject)
-    if unset is not None:
-        return Verdict(subject.name, exercise.name, subject.line, "wrong", (unset,), title=exercise.title)
+    lacking = undefined(subject)
+    if lacking is not None:
+        return Verdict(subject.name, exercise.name, subject.line, "wrong", (lacking,), title=exercise.title)
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
     says = TEXTS["parameters"].format(taken=taken, known=known)
@@ -369,9 +364,9 @@ def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **
                 if convention.name is not None and _is_in_effect(convention, trial, usual)
             ),
             *trial.call.notes,
-            *(() if trial.num_axes is None else (BRANCHES.format(most=trial.num_axes),)),
-            *(() if trial.decimals is None else (ROUNDS.format(decimals=trial.decimals),)),
-            *(NOT_JUDGED.format(beyond=beyond) for beyond in refused.values() if beyond.en),
+            *(() if trial.num_axes is None else (TEXTS["branches"].format(most=trial.num_axes),)),
+            *(() if trial.decimals is None else (TEXTS["rounds"].format(decimals=trial.decimals),)),
+            *(TEXTS["not_judged"].format(beyond=beyond) for beyond in refused.values() if beyond.en),
         )
     )
     return Verdict(

@@ -18,7 +18,8 @@ from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.configs import codes_of, loaded
 from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.explain.failure import is_undefined, lacks_base_constructor, lacks_operands
+from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_operands
+from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.message import EMPTY
 from headway.practice.outputs import Raised
@@ -34,8 +35,17 @@ NOT_UNDERSTOOD = "not_understood"
 def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
     found = [_doubted(each) if is_in_doubt(each) else replace(each, status="wrong") if _shows_mistake(each) else each for each in verdicts]
+    found = [_with_undefined(each) for each in found]
     named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
     return [_because_of_doubted(each, named) for each in found]
+
+
+def _with_undefined(verdict: Verdict) -> Verdict:
+    """Return a verdict on what could not run as wrong if it reads a name that nothing defines."""
+    if verdict.status != "could not run" or verdict.trial is None or verdict.repair is not None:
+        return verdict
+    cause = undefined(verdict.trial.call.subject)
+    return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 
 def is_in_doubt(verdict: Verdict) -> bool:
@@ -87,9 +97,8 @@ def _leaves_mask_out(trial: Trial) -> bool:
     """Return True for a subject that takes a mask which the part has no operand for: without it, later positions are seen."""
     call = trial.call
     parameters = call_parameters(call.subject, call.construction.method) if isinstance(call, InstanceCall) else call.subject.parameters
-    role_of = call.construction.forward.role_of if isinstance(call, InstanceCall) else call.binding.role_of
-    left_out = [each.name for each in parameters if each.name not in role_of or role_of[each.name].name.startswith("neutral")]
-    return any("mask" in name.lower() for name in left_out)
+    binding = call.construction.forward if isinstance(call, InstanceCall) else call.binding
+    return any("mask" in name.lower() for name in binding.left_out(parameters))
 
 
 def is_understood(trial: Trial) -> bool:

@@ -210,10 +210,7 @@ def nothing_found(path: Path) -> PracticeError:
     """Return the error for a file without a function that belongs to an exercise."""
     names = ", ".join(definitions(ast.parse(read_source(path))))
     found = TEXTS["with_names"].format(names=names) if names else TEXTS["without_names"]
-    return PracticeError(
-        TEXTS["nothing_to_check"].format(path=path, found=found),
-        hint=TEXTS["select_a_part"].format(parts=joined(NAMES)),
-    )
+    return PracticeError(TEXTS["nothing_to_check"].format(path=path, found=found), hint=TEXTS["select_a_part"].format(parts=joined(NAMES)))
 
 
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:

@@ -29,10 +29,6 @@ from headway.practice.verdict import Cause, Verdict
 TEXTS = Texts("diagnosis")
 
 
-TOOL_ERROR = TEXTS["headway_check_failed_error_place"]
-REPORT_IT = TEXTS["bug_headway_your_code_please_report"]
-
-
 @dataclass(frozen=True)
 class Judged:
     """A function with its verdict.
@@ -123,8 +119,10 @@ def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged
         return _judge(subject, exercise, faults)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        says = TOOL_ERROR.format(error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}")
-        cause = Cause("tool_error", says, REPORT_IT, EMPTY, line=subject.line)
+        says = TEXTS["headway_check_failed_error_place"].format(
+            error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}"
+        )
+        cause = Cause("tool_error", says, TEXTS["bug_headway_your_code_please_report"], EMPTY, line=subject.line)
         return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
@@ -145,7 +143,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
         return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
     if again.status == "wrong":  # its own mistake shows only with the callee corrected
         names = ", ".join(each.subject.name for each in replaceable)
-        own = replace(again.causes[0], proof=WITH_REPLACEMENT.format(name=names))
+        own = replace(again.causes[0], proof=TEXTS["with_replacement"].format(name=names))
         return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, ALSO_WRONG.format(name=names)))
     return diagnose(subject, exercise)
 
@@ -160,7 +158,6 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
 
 BECAUSE = "because_of_"
 ALSO_WRONG = TEXTS["also_wrong"]
-WITH_REPLACEMENT = TEXTS["with_replacement"]
 
 
 def _cause(others: Sequence[Subject]) -> Cause:

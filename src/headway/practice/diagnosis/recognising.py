@@ -73,7 +73,7 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
             close = 0.0
         if (each in likely and close >= UNDERSTOOD) or (close > 0 and correct_as_is(subject, each) is not None):
             return each
-        if close > most and (close >= UNDERSTOOD or not subject.is_private):
+        if close > most and (close >= UNDERSTOOD or not (subject.is_private or each.calls == "stack")):
             best, most = each, close
     return best
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
@@ -25,7 +26,7 @@ from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
     {
-        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_large", "tool_error"),
+        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
     }
 )
@@ -76,7 +77,8 @@ def with_repair(
     right     names of the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
-    if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
+    is_stack = exercise.calls == "stack"  # an edit may turn a convention that nobody listed into a known one
+    if verdict.is_correct or is_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
@@ -88,13 +90,13 @@ def with_repair(
         chosen = subject if repaired is None else repaired
         suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
         is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-        trials = verdict.trials if is_known else trials_of(chosen, exercise)
+        trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
         is_open = is_in_doubt(verdict)
         is_single = is_open and not _is_named(subject, exercise)
         repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open)
     if repair is None:
         return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
-    if is_doubted:
+    if is_doubted or "parameters" in names:
         return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
     note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
@@ -105,9 +107,8 @@ def with_repair(
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
-    """Return True if the name of a subject can mean one part only."""
-    likely, possible = fitting(subject.name)
-    return not subject.is_private and [*likely] == [exercise.name] and not possible
+    """Return True if the name of a subject means one part most likely."""
+    return not subject.is_private and [*fitting(subject.name)[0]] == [exercise.name]
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:

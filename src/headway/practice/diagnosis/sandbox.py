@@ -41,38 +41,11 @@ LEAST_CONFIRMING_SECONDS = 5.0
 
 MAX_EVENTS = 10_000
 
-AT_IMPORT = Cause(
-    "too_slow",
-    TEXTS["import_too_slow"],
-    TEXTS["guard_main"],
-    EMPTY,
-)
-NOT_CONFIRMED = Cause(
-    "not_confirmed",
-    TEXTS["differs_on_fresh_inputs"],
-    TEXTS["use_inputs_alone"],
-    EMPTY,
-)
-CHANGES = Cause(
-    "changes_inputs",
-    TEXTS["modifies_input_arrays"],
-    TEXTS["copy_inputs"],
-    EMPTY,
-)
-VARIES = Cause(
-    "not_repeatable",
-    TEXTS["not_repeatable"],
-    TEXTS["keep_no_state"],
-    EMPTY,
-)
-NOT_DEFINED = Cause(
-    "not_defined",
-    TEXTS["no_longer_defined"],
-    TEXTS["do_not_overwrite"],
-    EMPTY,
-)
-SHADOWED = TEXTS["shadowed"]
-USES_HEADWAY = TEXTS["uses_headway"]
+AT_IMPORT = Cause("too_slow", TEXTS["import_too_slow"], TEXTS["guard_main"], EMPTY)
+NOT_CONFIRMED = Cause("not_confirmed", TEXTS["differs_on_fresh_inputs"], TEXTS["use_inputs_alone"], EMPTY)
+CHANGES = Cause("changes_inputs", TEXTS["modifies_input_arrays"], TEXTS["copy_inputs"], EMPTY)
+VARIES = Cause("not_repeatable", TEXTS["not_repeatable"], TEXTS["keep_no_state"], EMPTY)
+NOT_DEFINED = Cause("not_defined", TEXTS["no_longer_defined"], TEXTS["do_not_overwrite"], EMPTY)
 
 
 class CheckFailedError(RuntimeError):
@@ -235,7 +208,7 @@ class _Checker:
         for verdict in report.verdicts:
             of_it = outcomes.get(verdict.subject) if verdict.is_correct else None
             verdict = verdict if of_it is None else _judged(verdict, of_it)
-            notes = (*verdict.notes, *([USES_HEADWAY] if verdict.subject in uses_headway else []))
+            notes = (*verdict.notes, *([TEXTS["uses_headway"]] if verdict.subject in uses_headway else []))
             verdicts.append(replace(verdict, notes=notes))
         return verdicts
 
@@ -341,7 +314,7 @@ def _finished(verdict: Verdict, facts: Facts) -> Verdict:
     earlier = facts.shadowed.get(verdict.subject, ())
     if not earlier:
         return replace(verdict, line=line)
-    note = SHADOWED.format(lines=", ".join(map(str, earlier)), name=verdict.subject, line=line)
+    note = TEXTS["shadowed"].format(lines=", ".join(map(str, earlier)), name=verdict.subject, line=line)
     return replace(verdict, line=line, notes=(*verdict.notes, note))
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.search import find_repair
@@ -50,12 +51,13 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
             continue
         likely, possible = fitting(subject.name)
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
-            yield subject, by_name(name)
+            if by_name(name).calls != "stack":  # judged only where its layers are found
+                yield subject, by_name(name)
 
 
 def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str]) -> Verdict | None:
     """Return the verdict with the change that makes a subject right, or None."""
-    trials = trials_of(subject, exercise)
+    trials = trials_of(subject, exercise) or unfit_trials(subject, exercise)
     if not trials:
         return None
     verdict = diagnose(subject, exercise)

@@ -16,17 +16,16 @@ from headway.errors import HeadwayError
 from headway.practice.checking import Options, checked
 from headway.practice.diagnosis.reading.subject import definitions
 from headway.practice.editor.diagnostics import actions_of, diagnostics_of
-from headway.practice.message import LANGUAGES, Message
+from headway.practice.message import LANGUAGES
 from headway.practice.names import by_name
 from headway.practice.report.results import FileResult
 from headway.practice.settings import FILE, read_settings
 from headway.practice.source import Source, read
+from headway.practice.texts import Texts
 
-OFF = Message(
-    "headway runs no code in this workspace; to permit it, write [lsp] and enable = true in {file}",
-    "headway 不会运行这个工作区中的代码；如要允许，请在 {file} 中写入 [lsp] 和 enable = true",
-)
-FAILED = Message("headway could not check {path}: {error}", "headway 无法检查 {path}：{error}")
+TEXTS = Texts("check")
+
+FAILED = TEXTS["could_not_check"]
 
 
 @dataclass
@@ -142,7 +141,7 @@ def _is_permitted(server: LanguageServer, state: State, path: Path) -> bool:
                 return True
     if not state.is_refusal_shown:
         state.is_refusal_shown = True
-        _log(server, OFF.format(file=FILE).text(state.language), types.MessageType.Info)
+        _log(server, TEXTS["no_code_is_run"].format(file=FILE).text(state.language), types.MessageType.Info)
     return False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
@@ -43,19 +43,17 @@ def definition(start: Any, num_steps: int, gradient: Any, function: Any = None, 
 
 STEPS = {
     **STEP,
-    "num": lambda num_steps: num_steps,
     "look": lambda gradient, point, start: gradient(point),
-    "moments": lambda moments, zeros: moments,
 }
 
 
 MISTAKES = (
     *step.MISTAKES,
-    TEXTS.mistake("moments_begun_anew", {"moments": lambda moments, zeros: zeros}),
-    TEXTS.mistake("gradient_of_the_start", {"look": lambda gradient, point, start: gradient(start)}),
-    TEXTS.mistake("one_step_too_few", {"num": lambda num_steps: num_steps - 1}),
-    TEXTS.mistake("one_step_too_many", {"num": lambda num_steps: num_steps + 1}),
-    TEXTS.mistake("returned_inside_the_loop", {"num": lambda num_steps: min(num_steps, 1)}),
+    TEXTS.mistake("moments_begun_anew", moments=lambda moments, zeros: zeros),
+    TEXTS.mistake("gradient_of_the_start", look=lambda gradient, point, start: gradient(start)),
+    TEXTS.mistake("one_step_too_few", num=lambda num_steps: num_steps - 1),
+    TEXTS.mistake("one_step_too_many", num=lambda num_steps: num_steps + 1),
+    TEXTS.mistake("returned_inside_the_loop", num=lambda num_steps: min(num_steps, 1)),
 )
 
 POINTS = TEXTS["points"]
@@ -108,7 +106,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
+    conventions=(optional(Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
     related=("adam_step",),
     is_trained_through=False,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, optional, unchanged
 from headway.practice.outputs import Raised
 from headway.practice.recipes import adam
 from headway.practice.recipes.adam import update
@@ -179,7 +179,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("betas and eps given, first step", drawn(1, 3, **given), ARRAYS),
         Probe("betas and eps given", drawn(5, 3, **given), ARRAYS),
         Probe("betas and eps given, a number", drawn(5, **given), QUIET),
-        Probe("no learning rate given", {name: value for name, value in drawn(2, 3).items() if name != "learning_rate"}, ARRAYS),
+        Probe("no learning rate given", without(drawn(2, 3), "learning_rate"), ARRAYS),
     )
 
 
@@ -217,15 +217,14 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=adam.MISTAKES,
     conventions=(
-        (Convention(), Convention(encode=_pair, role="betas")),
-        (Convention(), Convention(TEXTS["step_from_zero"], changed(step=lambda step: step - 1), role="step")),
-        (Convention(), Convention(adam.EPS_HAT_WORDS, steps=adam.EPS_HAT)),
-        (
-            Convention(),
+        optional(Convention(encode=_pair, role="betas")),
+        optional(Convention(TEXTS["step_from_zero"], changed(step=lambda step: step - 1), role="step")),
+        optional(Convention(adam.EPS_HAT_WORDS, steps=adam.EPS_HAT)),
+        optional(
             Convention(
                 TEXTS["point_alone"],
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer,
-                steps={"answer": lambda point, mean, square: point},
+                steps={"answer": unchanged},
             ),
             Convention(TEXTS["moments_first"], decode=_in_order(2, 0, 1)),
             Convention(TEXTS["more_than_moments"], decode=_in_order(0, 1, 2)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Convention, Exercise
+from headway.practice.exercise import Exercise, optional
 from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
 
 EXERCISE = Exercise(
@@ -13,7 +13,7 @@ EXERCISE = Exercise(
     roles=ROLES,
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
-    conventions=((Convention(), AFTER), EPSILONS, FIXED_EPS),
+    conventions=(optional(AFTER), EPSILONS, FIXED_EPS),
     calls="optimizer",
     is_trained_through=False,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes.byte_pairs import in_ids, vocabulary
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
@@ -36,28 +36,24 @@ def _each(errors: str, between: str = "") -> Step:
     return lambda tokens: between.join(token.decode("utf-8", errors=errors) for token in tokens)
 
 
-STEPS: dict[str, Step] = {"tokens": lambda tokens: tokens, "read": whole}
+STEPS: dict[str, Step] = {"read": whole}
 
 MISTAKES = (
-    TEXTS.mistake("each_token_read_alone", {"read": _each("replace")}),
-    TEXTS.mistake("each_token_read_alone_and_dropped", {"read": _each("ignore")}),
-    TEXTS.mistake("read_as_latin_1", {"read": lambda tokens: b"".join(tokens).decode("latin-1")}),
-    TEXTS.mistake("joined_with_spaces", {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")}),
-    TEXTS.mistake("bytes_returned", {"read": lambda tokens: b"".join(tokens)}),
-    TEXTS.mistake("invalid_bytes_dropped", {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")}),
-    TEXTS.mistake("backwards", {"tokens": lambda tokens: tokens[::-1]}),
-    TEXTS.mistake("repetitions_lost", {"tokens": lambda tokens: list(dict.fromkeys(tokens))}),
-    TEXTS.mistake("stripped", {"read": lambda tokens: whole(tokens).strip()}),
+    TEXTS.mistake("each_token_read_alone", read=_each("replace")),
+    TEXTS.mistake("each_token_read_alone_and_dropped", read=_each("ignore")),
+    TEXTS.mistake("read_as_latin_1", read=lambda tokens: b"".join(tokens).decode("latin-1")),
+    TEXTS.mistake("joined_with_spaces", read=lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")),
+    TEXTS.mistake("bytes_returned", read=lambda tokens: b"".join(tokens)),
+    TEXTS.mistake("invalid_bytes_dropped", read=lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")),
+    TEXTS.mistake("backwards", tokens=lambda tokens: tokens[::-1]),
+    TEXTS.mistake("repetitions_lost", tokens=lambda tokens: list(dict.fromkeys(tokens))),
+    TEXTS.mistake("stripped", read=lambda tokens: whole(tokens).strip()),
 )
 
 MERGES = [
     (b"h", b"e"), (b"l", b"l"), (b"he", b"ll"), (b"hell", b"o"), (b" ", b"w"), (b"\xc3", b"\xa9"), (b"\xf0", b"\x9f"), (b" ", b"\xf0"), (b"\x82", b"!"),
 ]  # fmt: skip
 VOCAB = vocabulary(MERGES)
-
-
-def _as_list(inputs: Inputs) -> Inputs:
-    return inputs | {"vocab": [inputs["vocab"][number] for number in range(len(inputs["vocab"]))]}
 
 
 def _as_merges(inputs: Inputs) -> Inputs:
@@ -72,10 +68,9 @@ def _as_text(inputs: Inputs) -> Inputs | None:
     return inputs | {"vocab": {number: token.decode("latin-1") for number, token in inputs["vocab"].items()}}
 
 
-VOCABS = (
-    Convention(),
+VOCABS = optional(
     Convention(TEXTS["vocab_of_text"], encode=_as_text, role="vocab", source=r"[\"']{2}\s*\.join"),
-    Convention(encode=_as_list),
+    Convention(encode=lambda inputs: inputs | {"vocab": [inputs["vocab"][number] for number in range(len(inputs["vocab"]))]}),
     Convention(encode=lambda inputs: inputs | {"vocab": {token: number for number, token in inputs["vocab"].items()}}),
     Convention(encode=_as_merges, role="merges"),
     Convention(encode=lambda inputs: _as_merges(inputs) | {"vocab": inputs["vocab"]}, role="merges"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
@@ -30,13 +31,18 @@ def definition(text: str, merges: Any, vocab: Any = None, special_tokens: Any = 
     return ids
 
 
-def lowest_first(word: Any, rank: Any) -> Any:
-    """Merge the pair of the lowest rank everywhere, until no pair has a rank."""
-    while True:
-        pair = min(counted([word]), key=lambda pair: rank.get(pair, len(rank)), default=None)
-        if pair is None or pair not in rank:
-            return word
-        word = pair_of(word, pair)
+def _by_rank(word: Any, rank_of: Callable[[Any, int], int | None], rounds: int | None = None) -> Any:
+    """Merge the pair of the lowest rank everywhere, until no pair has a rank, or for a number of rounds.
+
+    rank_of   (pair, number of its occurrences) → its rank, None if it cannot be merged
+    """
+    while rounds != 0:
+        ranked = {pair: rank for pair, count in counted([word]).items() if (rank := rank_of(pair, count)) is not None}
+        if not ranked:
+            break
+        word = pair_of(word, min(ranked, key=ranked.__getitem__))
+        rounds = None if rounds is None else rounds - 1
+    return word
 
 
 def _first_match(word: Any, rank: Any) -> Any:
@@ -49,19 +55,6 @@ def _first_match(word: Any, rank: Any) -> Any:
     return word
 
 
-def _highest_first(word: Any, rank: Any) -> Any:
-    while True:
-        pairs = [pair for pair in counted([word]) if pair in rank]
-        if not pairs:
-            return word
-        word = pair_of(word, max(pairs, key=lambda pair: rank[pair]))
-
-
-def _one_merge(word: Any, rank: Any) -> Any:
-    pairs = [pair for pair in counted([word]) if pair in rank]
-    return pair_of(word, min(pairs, key=lambda pair: rank[pair])) if pairs else word
-
-
 def _longest_match(word: Any, rank: Any) -> Any:
     known = {first + second for first, second in rank}
     out, place = [], 0
@@ -72,69 +65,46 @@ def _longest_match(word: Any, rank: Any) -> Any:
     return out
 
 
-def _most_frequent_first(word: Any, rank: Any) -> Any:
-    while True:
-        counts = {pair: count for pair, count in counted([word]).items() if pair in rank}
-        if not counts:
-            return word
-        word = pair_of(word, max(counts, key=lambda pair: counts[pair]))
+def _joined_text(word: Any, rank: Any) -> Any:
+    as_text = {(first.decode("latin-1"), second.decode("latin-1")): place for (first, second), place in rank.items()}
+    return _by_rank(word, lambda pair, count: as_text.get(pair))
 
 
 STEPS: dict[str, Step] = {
     "cut": lambda text: [text] if text else [],
     "symbols": as_bytes,
-    "join": lowest_first,
+    "join": lambda word, rank: _by_rank(word, lambda pair, count: rank.get(pair)),
     "number": lambda token, known: known[token],
 }
 
-LOOP = r"for|while|min\(|max\("
 
 MISTAKES = (
-    TEXTS.mistake("first_match_merged", {"join": _first_match}),
-    TEXTS.mistake("last_learned_merged_first", {"join": _highest_first}),
-    TEXTS.mistake("longest_token_taken", {"join": _longest_match}),
-    TEXTS.mistake("most_frequent_merged", {"join": _most_frequent_first}),
-    TEXTS.mistake("one_merge_only", {"join": _one_merge}),
-    TEXTS.mistake("nothing_merged", {"join": lambda word, rank: word}),
+    TEXTS.mistake("first_match_merged", join=_first_match),
+    TEXTS.mistake(
+        "last_learned_merged_first", join=lambda word, rank: _by_rank(word, lambda pair, count: -rank[pair] if pair in rank else None)
+    ),
+    TEXTS.mistake("longest_token_taken", join=_longest_match),
+    TEXTS.mistake("most_frequent_merged", join=lambda word, rank: _by_rank(word, lambda pair, count: -count if pair in rank else None)),
+    TEXTS.mistake("one_merge_only", join=lambda word, rank: _by_rank(word, lambda pair, count: rank.get(pair), rounds=1)),
+    TEXTS.mistake("nothing_merged", join=unchanged),
     TEXTS.mistake(
         "code_points_for_bytes",
-        {
-            "symbols": lambda text: list(text),
-            "join": lambda word, rank: _joined_text(word, rank),
-            "number": lambda token, known: _code(token, known),
-        },
+        symbols=list,
+        join=_joined_text,
+        number=lambda token, known: ord(token) if len(token) == 1 else known[token.encode("latin-1")],
     ),
     TEXTS.mistake(
         "backwards",
-        {
-            "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
-            "cut": lambda text: [text[::-1]] if text else [],
-        },
+        number=lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
+        cut=lambda text: [text[::-1]] if text else [],
     ),
 )
-
-
-def _joined_text(word: Any, rank: Any) -> Any:
-    as_text = {(first.decode("latin-1"), second.decode("latin-1")): place for (first, second), place in rank.items()}
-    while True:
-        pairs = [pair for pair in counted([word]) if pair in as_text]
-        if not pairs:
-            return word
-        word = pair_of(word, min(pairs, key=lambda pair: as_text[pair]))
 
 
 def _joined_tokens(word: Any, rank: Any) -> Any:
     """Merge the pair whose token has the lowest rank, whatever its parts are, as with the ranks of tiktoken."""
     by_token = {first + second: place for (first, second), place in rank.items()}
-    while True:
-        pairs = [pair for pair in counted([word]) if pair[0] + pair[1] in by_token]
-        if not pairs:
-            return word
-        word = pair_of(word, min(pairs, key=lambda pair: by_token[pair[0] + pair[1]]))
-
-
-def _code(token: str, known: Any) -> int:
-    return ord(token) if len(token) == 1 else known[token.encode("latin-1")]
+    return _by_rank(word, lambda pair, count: by_token.get(pair[0] + pair[1]))
 
 
 def _numbered(answer: Any, inputs: Inputs) -> Any:
@@ -156,8 +126,7 @@ MERGES = (
     Convention(encode=changed(merges=ranks), steps={"join": _joined_tokens}, role="merges", named="rank"),
     Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
 )
-VOCABS = (
-    Convention(),
+VOCABS = optional(
     Convention(encode=lambda inputs: inputs | {"vocab": vocabulary(inputs["merges"])}, role="vocab"),
     Convention(encode=lambda inputs: inputs | {"vocab": ranks(inputs["merges"])}, role="vocab"),
     Convention(
@@ -182,9 +151,8 @@ GIVEN = (
         named=r"ids|tokens",
     ),
 )
-CUTS = (
-    Convention(),
-    Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern"),
+CUTS = optional(
+    Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")
 )
 
 

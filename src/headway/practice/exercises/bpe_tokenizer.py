@@ -57,7 +57,6 @@ STEPS: dict[str, Step] = {
     **bpe_train.STEPS,
     "join": bpe_encode.STEPS["join"],
     "split": _split,
-    "kept": lambda specials: specials,
     "decoded": lambda tokens: b"".join(tokens).decode("utf-8", "replace"),
 }
 SHARED = {
@@ -68,12 +67,10 @@ SHARED = {
 
 MISTAKES = (
     *(each for each in (*bpe_encode.MISTAKES, *bpe_train.MISTAKES) if each.name in SHARED),
-    TEXTS.mistake("special_tokens_split", {"kept": lambda specials: (), "split": lambda text, specials: [text]}),
-    TEXTS.mistake(
-        "special_tokens_lost", {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]}
-    ),
-    TEXTS.mistake("decoded_with_spaces", {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)}),
-    TEXTS.mistake("decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}),
+    TEXTS.mistake("special_tokens_split", kept=lambda specials: (), split=lambda text, specials: [text]),
+    TEXTS.mistake("special_tokens_lost", split=lambda text, specials: [part for part in _split(text, specials) if part not in specials]),
+    TEXTS.mistake("decoded_with_spaces", decoded=lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)),
+    TEXTS.mistake("decoded_byte_by_byte", decoded=lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)),
 )
 
 BEYOND_ASCII = TEXTS["characters_beyond_ascii_was_trained"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections import Counter
 from functools import lru_cache
@@ -11,8 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step
-from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step, optional
+from headway.practice.recipes.byte_pairs import (
+    GPT2_CUT,
+    as_bytes,
+    as_characters,
+    counted,
+    cut,
+    first_merged,
+    from_alphabet,
+    pair_of,
+    parted,
+    ranks,
+    read_merges,
+)
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -40,8 +51,7 @@ def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, *
 
 def definition(text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
     """Train over distinct words and their counts; of equally frequent pairs, take the greatest."""
-    parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
-    words = Counter(tuple(as_bytes(word)) for part in parts for word in GPT2_CUT.findall(part))
+    words = Counter(tuple(as_bytes(word)) for part in parted(text, special_tokens) for word in GPT2_CUT.findall(part))
     merges: list[tuple[bytes, bytes]] = []
     while len(merges) < num_merges:
         pairs: Counter[tuple[bytes, bytes]] = Counter()
@@ -75,58 +85,29 @@ def smallest(counts: Any, merges: Any) -> Any:
     return min(counts, key=lambda pair: (-counts[pair], *(known.get(part, 0) for part in pair)))
 
 
-def _of_distinct(words: Any) -> Any:
-    return counted([list(word) for word in dict.fromkeys(map(tuple, words))])
-
-
-def _first_place_only(word: Any, pair: Any) -> Any:
-    for place in range(len(word) - 1):
-        if (word[place], word[place + 1]) == pair:
-            return [*word[:place], pair[0] + pair[1], *word[place + 2 :]]
-    return word
-
-
 STEPS: dict[str, Step] = {
     "specials": tuple,
     "cut": cut,
     "symbols": as_bytes,
-    "rounds": lambda num_merges: num_merges,
     "counts": counted,
-    "left": lambda counts, first, merges: counts,
     "best": greatest,
     "merge": pair_of,
 }
 
-ASCII = TEXTS["ascii"]
 
 MISTAKES = (
-    TEXTS.mistake("characters_not_bytes", {"symbols": as_characters}),
+    TEXTS.mistake("characters_not_bytes", symbols=as_characters),
+    TEXTS.mistake("merged_across_words", cut=lambda text, specials: [part for part in parted(text, specials) if part]),
+    TEXTS.mistake("cut_at_spaces", cut=lambda text, specials: [piece for part in parted(text, specials) for piece in part.split()]),
+    TEXTS.mistake("special_tokens_counted", specials=lambda specials: ()),
+    TEXTS.mistake("one_round_too_many", rounds=lambda num_merges: num_merges + 1),
+    TEXTS.mistake("one_round_too_few", rounds=lambda num_merges: num_merges - 1),
+    TEXTS.mistake("least_frequent_merged", best=lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))),
     TEXTS.mistake(
-        "merged_across_words",
-        {
-            "cut": lambda text, specials: [
-                part for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) if part
-            ]
-        },
+        "counts_not_taken_anew", left=lambda counts, first, merges: {pair: count for pair, count in first.items() if pair not in merges}
     ),
-    TEXTS.mistake(
-        "cut_at_spaces",
-        {
-            "cut": lambda text, specials: [
-                piece for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) for piece in part.split()
-            ]
-        },
-    ),
-    TEXTS.mistake("special_tokens_counted", {"specials": lambda specials: ()}),
-    TEXTS.mistake("one_round_too_many", {"rounds": lambda num_merges: num_merges + 1}),
-    TEXTS.mistake("one_round_too_few", {"rounds": lambda num_merges: num_merges - 1}),
-    TEXTS.mistake("least_frequent_merged", {"best": lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))}),
-    TEXTS.mistake(
-        "counts_not_taken_anew",
-        {"left": lambda counts, first, merges: {pair: count for pair, count in first.items() if pair not in merges}},
-    ),
-    TEXTS.mistake("distinct_words_counted_once", {"counts": _of_distinct}),
-    TEXTS.mistake("first_place_only", {"merge": _first_place_only}),
+    TEXTS.mistake("distinct_words_counted_once", counts=lambda words: counted([list(word) for word in dict.fromkeys(map(tuple, words))])),
+    TEXTS.mistake("first_place_only", merge=lambda word, pair: first_merged(word, pair, pair[0] + pair[1])),
 )
 
 
@@ -141,6 +122,15 @@ def _total(inputs: Inputs) -> int:
     return 256 + inputs["num_merges"] + len(inputs.get("special_tokens") or ())
 
 
+SPECIALS = (
+    Convention(),
+    Convention(
+        encode=lambda inputs: inputs if inputs.get("special_tokens") else inputs | {"special_tokens": ["<|endoftext|>"]},
+        role="special_tokens",
+        is_required=True,
+    ),
+)
+"""A function that requires special tokens may need at least one: `"|".join(special_tokens)` is a pattern."""
 SIZES = (
     Convention(decode=lambda answer, inputs: read_merges(answer)),
     Convention(
@@ -149,21 +139,22 @@ SIZES = (
         role="vocab_size",
     ),
 )
-SOURCES = (
-    Convention(),
+SOURCES = optional(
     Convention(encode=lambda inputs: without(inputs, "text") | {"input_path": _file_with(inputs["text"])}, role="input_path"),
     Convention(
         TEXTS["takes_bytes_integers"], changed(text=lambda text: list(text.encode("utf-8"))), role="text", named=r"ids|tokens|bytes"
     ),
     Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
 )
-TIES = (
-    Convention(),
-    Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
-    Convention(TEXTS["ties_by_ids"], steps={"best": smallest}),
+TIES = optional(
+    Convention(TEXTS["ties_by_position"], steps={"best": first_seen}), Convention(TEXTS["ties_by_ids"], steps={"best": smallest})
 )
+WRITTEN = optional(
+    Convention(decode=lambda answer, inputs: from_alphabet(answer), used_source=r"byte_encoder|bytes?_to_unicode|byte2unicode")
+)
+"""Tokens as texts, each of whose characters may be one byte."""
 UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
-CUTS = (Convention(), Convention(TEXTS["no_word_split"], steps={"cut": lambda text, specials: [text]}, source=UNCUT))
+CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": lambda text, specials: [text]}, source=UNCUT))
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
@@ -188,15 +179,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        ROLES("text"),
-        ROLES("input_path"),
-        ROLES("num_merges"),
-        ROLES("vocab_size"),
-        ROLES("special_tokens", neutral=None),
+        *ROLES.each("text", "input_path", "num_merges", "vocab_size"),
+        ROLES("special_tokens", neutral=[]),
         ROLES("verbose", neutral=False),
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(SIZES, SOURCES, TIES, CUTS),
+    conventions=(SPECIALS, SIZES, SOURCES, TIES, CUTS, WRITTEN),
     is_trained_through=False,
 )

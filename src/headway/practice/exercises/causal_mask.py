@@ -7,7 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
+from headway.practice.recipes import attention
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms
 from headway.practice.roles import Roles
@@ -41,33 +42,31 @@ def _real_rows(allowed: Any, x: Any, pad_id: int) -> Any:
 
 def triangle(query_len: int, past_len: int, shift: int = 0) -> Any:
     """Return a mask that is True at and below the diagonal that ends in the corner, moved up by `shift`."""
-    return numpy.tril(numpy.ones((query_len, query_len + past_len), bool), past_len + shift)
+    return attention.triangle(query_len, query_len + past_len, shift)
+
+
+def _top_left(query_len: int, past_len: int) -> Any:
+    return triangle(query_len, past_len, -past_len)
 
 
 STEPS = {
     "triangle": triangle,
-    "keys": lambda allowed, past_len: allowed,
     "combine": lambda allowed, real: allowed & real,
-    "say": lambda allowed: allowed,
 }
 
 
 MISTAKES = (
-    TEXTS.mistake("diagonal_hidden", {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)}),
-    TEXTS.mistake("one_later_visible", {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)}),
-    TEXTS.mistake("nothing_hidden", {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)}),
+    TEXTS.mistake("diagonal_hidden", triangle=lambda query_len, past_len: triangle(query_len, past_len, -1)),
+    TEXTS.mistake("one_later_visible", triangle=lambda query_len, past_len: triangle(query_len, past_len, 1)),
+    TEXTS.mistake("nothing_hidden", triangle=lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)),
     TEXTS.mistake(
         "upper_triangle_kept",
-        {
-            "triangle": lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
-            "say": additive,
-        },
+        triangle=lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
+        say=additive,
     ),
-    TEXTS.mistake(
-        "aligned_top_left", {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))}
-    ),
-    TEXTS.mistake("cache_hidden", {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)}),
-    TEXTS.mistake("cache_left_out", {"keys": lambda allowed, past_len: allowed[:, past_len:]}),
+    TEXTS.mistake("aligned_top_left", triangle=_top_left),
+    TEXTS.mistake("cache_hidden", keys=lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)),
+    TEXTS.mistake("cache_left_out", keys=lambda allowed, past_len: allowed[:, past_len:]),
     *FORMS_MISTAKES,
 )
 
@@ -129,16 +128,15 @@ def _sequence_taken(ask: Any) -> Convention | None:
     return None
 
 
-TAKES = (Convention(), Convention(encode=_as_key_len, role="key_len"), Convention(reads=_sequence_taken, role="x", without="query_len"))
+TAKES = optional(Convention(encode=_as_key_len, role="key_len"), Convention(reads=_sequence_taken, role="x", without="query_len"))
 """The number of queries and keys, as numbers or as the shape of an array."""
 
-TOP_LEFT = (
-    Convention(),
+TOP_LEFT = optional(
     Convention(
         TEXTS["aligned_top_left"],
-        steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
+        steps={"triangle": _top_left},
         role="key_len",
-    ),
+    )
 )
 
 CACHED = TEXTS["cached"]

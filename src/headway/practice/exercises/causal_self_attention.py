@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.rotation import ROTATED
-from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
@@ -24,7 +25,7 @@ TEXTS = Texts("causal_self_attention")
 
 def causal_definition(**inputs: Any) -> Any:
     """Return the definition's output, always causal; the context length of a class does not change it."""
-    return projections.definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
+    return projections.definition(**without_operands(inputs, "context_length"), is_causal=True)
 
 
 def _made_causal(inputs: Inputs) -> Inputs:
@@ -36,8 +37,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 PASSED_ON = r"(?s)\A(?!.*(tril|triu|\btri\(|inf\b|masked_fill|where\(|\d+e\d|is_causal))(.*mask *= *\w*mask)"
 """Pattern of a source that hides nothing itself and passes its mask to the attention of a library."""
 
-GIVEN = (
-    Convention(),
+GIVEN = optional(
     Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", called="mask"),
     Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", source=PASSED_ON),
     Convention(
@@ -58,7 +58,7 @@ ONLY_CAUSAL = (
         steps={**OVER_HEADS.steps, "is_causal": lambda asked: False, "one_head": lambda attended, value: value},
         said_as=OVER_HEADS.name,
     ),
-    TEXTS.mistake("mask_not_cropped", {"crop": lambda length, context_length: _require(None, length == context_length)}),
+    TEXTS.mistake("mask_not_cropped", crop=lambda length, context_length: _require(None, length == context_length)),
 )
 
 
@@ -77,7 +77,7 @@ def probes() -> tuple[Probe, ...]:
     heads = {"num_heads": 3}
     fused = draw.weights(12, 12, output=12, biases=projections.PARTS)
     causal_mask = MASK | (MASK.T == 0)
-    outer = {name: array for name, array in fused.items() if name.endswith("weight") or name == "output_bias"}
+    outer = with_biases(fused, "output")
     return (
         Probe("batch", draw.itself(2, 5, 7) | held, BATCH),
         Probe("wide", draw.itself(2, 5, 6) | draw.weights(6, 7), BATCH),

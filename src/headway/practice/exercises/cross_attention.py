@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Probe
+from headway.practice.exercise import Convention, Exercise, Probe, optional
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -13,7 +13,7 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -23,11 +23,11 @@ ROLES = Roles("cross_attention")
 
 
 SEQUENCES = (
-    TEXTS.mistake("sequences_exchanged", {"sequences": lambda query, key, value: (key, query, query)}),
-    TEXTS.mistake("context_not_used", {"sequences": lambda query, key, value: (query, query, query)}),
-    TEXTS.mistake("query_not_used", {"sequences": lambda query, key, value: (key, key, value)}),
-    TEXTS.mistake("values_from_the_query", {"sequences": lambda query, key, value: (query, key, query)}),
-    TEXTS.mistake("keys_from_the_query", {"sequences": lambda query, key, value: (query, query, value)}),
+    TEXTS.mistake("sequences_exchanged", sequences=lambda query, key, value: (key, query, query)),
+    TEXTS.mistake("context_not_used", sequences=lambda query, key, value: (query, query, query)),
+    TEXTS.mistake("query_not_used", sequences=lambda query, key, value: (key, key, value)),
+    TEXTS.mistake("values_from_the_query", sequences=lambda query, key, value: (query, key, query)),
+    TEXTS.mistake("keys_from_the_query", sequences=lambda query, key, value: (query, query, value)),
 )
 
 
@@ -49,7 +49,7 @@ def probes() -> tuple[Probe, ...]:
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     many = draw.weights(12, 12, output=12)
     biased = draw.weights(12, 12, output=12, biases=projections.PARTS)
-    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
+    outer = with_biases(biased, "output")
     single = draw.weights(7, 7, biases=projections.PARTS[:3])
     heads = {"num_heads": 3}
     padding = (numpy.arange(6) < numpy.array([[4], [6]]))[:, None]
@@ -90,8 +90,7 @@ EXERCISE = Exercise(
     recipe=projections.recipe,
     steps=projections.STEPS,
     roles=(
-        ROLES("query"),
-        ROLES("context"),
+        *ROLES.each("query", "context"),
         *projections.OPERANDS[1:],
         *projections.WITH_OPTIONAL_OUTPUT,
         projections.NUM_HEADS,
@@ -111,7 +110,7 @@ EXERCISE = Exercise(
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
     conventions=(
-        (Convention(), Convention(encode=two_sequences("query", "context"), role="context")),
+        optional(Convention(encode=two_sequences("query", "context"), role="context")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
         WRAPPED,

@@ -9,9 +9,9 @@ import numpy
 
 from headway import functions
 from headway.functions import DecoderLayerWeights
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes import layers, projections
-from headway.practice.recipes.attention import MASK_SHAPES
+from headway.practice.recipes.attention import FOR_ALL_HEADS, FULL, MASK_SHAPES, OF_PADDING
 from headway.practice.recipes.attention_mistakes import without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.encoding import without as without_operands
@@ -58,28 +58,28 @@ def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, en
 
 
 CROSS = r"cross|enc|memory|src"
-QUERY = TEXTS["query"]
 
 OWN = (
-    TEXTS.mistake("later_positions_visible", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (None, encoder_mask)}),
-    TEXTS.mistake("masks_exchanged", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, mask)}),
-    TEXTS.mistake("target_mask_for_both", {"masks": lambda mask, encoder_mask: (mask, mask)}),
-    TEXTS.mistake("source_mask_for_both", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, encoder_mask)}),
-    TEXTS.mistake("source_mask_ignored", {"masks": lambda mask, encoder_mask: (mask, None)}),
-    TEXTS.mistake("query_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, x, x)}),
-    TEXTS.mistake("encoder_not_used", {"context": lambda x, encoder_output: (x, x, x)}),
+    TEXTS.mistake("later_positions_visible", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (None, encoder_mask)),
+    TEXTS.mistake("masks_exchanged", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (encoder_mask, mask)),
+    TEXTS.mistake("target_mask_for_both", masks=lambda mask, encoder_mask: (mask, mask)),
+    TEXTS.mistake("source_mask_for_both", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (encoder_mask, encoder_mask)),
+    TEXTS.mistake("source_mask_ignored", masks=lambda mask, encoder_mask: (mask, None)),
+    TEXTS.mistake("query_from_the_encoder", context=lambda x, encoder_output: (encoder_output, x, x)),
+    TEXTS.mistake("encoder_not_used", context=lambda x, encoder_output: (x, x, x)),
     TEXTS.mistake(
         "encoder_not_used_unmasked",
-        {"context": lambda x, encoder_output: (x, x, x), "masks": lambda mask, encoder_mask: (mask, None)},
+        context=lambda x, encoder_output: (x, x, x),
+        masks=lambda mask, encoder_mask: (mask, None),
         pattern=CROSS,
         said_as="encoder_not_used",
     ),
-    TEXTS.mistake("values_from_the_decoder", {"context": lambda x, encoder_output: (x, encoder_output, x)}),
-    TEXTS.mistake("keys_from_the_decoder", {"context": lambda x, encoder_output: (x, x, encoder_output)}),
-    TEXTS.mistake("query_and_keys_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, encoder_output, x)}),
-    TEXTS.mistake("everything_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)}),
-    TEXTS.mistake("self_attention_for_both", {"whose": lambda own, other: (own, own)}, said_as="attention_shared"),
-    TEXTS.mistake("cross_attention_for_both", {"whose": lambda own, other: (other, other)}, said_as="attention_shared"),
+    TEXTS.mistake("values_from_the_decoder", context=lambda x, encoder_output: (x, encoder_output, x)),
+    TEXTS.mistake("keys_from_the_decoder", context=lambda x, encoder_output: (x, x, encoder_output)),
+    TEXTS.mistake("query_and_keys_from_the_encoder", context=lambda x, encoder_output: (encoder_output, encoder_output, x)),
+    TEXTS.mistake("everything_from_the_encoder", context=lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)),
+    TEXTS.mistake("self_attention_for_both", whose=lambda own, other: (own, own), said_as="attention_shared"),
+    TEXTS.mistake("cross_attention_for_both", whose=lambda own, other: (other, other), said_as="attention_shared"),
 )
 
 MISTAKES = (
@@ -157,15 +157,15 @@ def _both(convention: Convention, *, of_source: Convention | None = None) -> Con
         changed = {name: each["mask"] for name, each in masks.items() if name in inputs}
         return inputs if all(changed[name] is inputs[name] for name in changed) else inputs | changed
 
-    return Convention(convention.name if of_source is None else other.name, encode)
+    return Convention(convention.name if of_source is None else other.name, encode, used_source=other.used_source)
 
 
 SHAPES = (
-    *(_both(convention) for convention in MASK_SHAPES[:-1]),
-    *(_both(own, of_source=of_source) for own in (MASK_SHAPES[0], MASK_SHAPES[2]) for of_source in MASK_SHAPES[-2:]),
+    *(_both(convention) for convention in MASK_SHAPES if convention.named is None),
+    *(_both(own, of_source=of_source) for own in (FULL, FOR_ALL_HEADS) for of_source in OF_PADDING),
 )
 
-BY_MASK = (Convention(), Convention(steps={"is_decoder": lambda: False}, role="mask"))
+BY_MASK = optional(Convention(steps={"is_decoder": lambda: False}, role="mask"))
 """A layer that is causal by itself, or only through the target mask."""
 
 
@@ -202,12 +202,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=DECODER_STEPS,
     roles=(
-        ROLES("x"),
-        ROLES("encoder_output"),
-        ROLES("key"),
-        ROLES("value"),
-        ROLES("mask"),
-        ROLES("encoder_mask"),
+        *ROLES.each("x", "encoder_output", "key", "value", "mask", "encoder_mask"),
         *layers.weight_roles(PREFIXES),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *layers.SIZES,
@@ -215,13 +210,13 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
+        optional(Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
         layers.SAMPLE_NORM,
         BY_MASK,
         SETTLED.masks(both([_both(convention) for convention in MASK_FORMS], SHAPES)),
-        (Convention(), Convention(encode=_key_and_value, role="value", without="encoder_output")),
+        optional(Convention(encode=_key_and_value, role="value", without="encoder_output")),
     ),
     fused=projections.FUSED,
     related=("transformer_block",),

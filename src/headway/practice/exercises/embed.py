@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
@@ -24,15 +24,9 @@ def recipe(steps: Any, token_ids: Any, table: Any) -> Any:
 
 
 STEPS = {
-    "ids": lambda token_ids, table: token_ids,
     "look_up": lambda table, token_ids: table[token_ids],
     "scale": lambda inputs: 1.0,
-    "finish": lambda rows, token_ids: rows,
 }
-
-
-def _too_narrow(table: Any, token_ids: Any) -> Any:
-    return numpy.eye(int(numpy.max(token_ids)) + 1)[token_ids] @ table
 
 
 def _without_first(table: Any) -> Any:
@@ -40,30 +34,28 @@ def _without_first(table: Any) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake("axes_exchanged", {"finish": lambda rows, token_ids: numpy.swapaxes(rows, 0, 1) if numpy.ndim(token_ids) > 1 else rows}),
-    TEXTS.mistake("columns_taken", {"look_up": lambda table, token_ids: table.T[token_ids]}),
-    TEXTS.mistake("columns_taken_as_they_lie", {"look_up": lambda table, token_ids: table[:, token_ids]}),
-    TEXTS.mistake("ids_counted_from_one", {"ids": lambda token_ids, table: token_ids - 1}),
-    TEXTS.mistake("one_row_too_far", {"ids": lambda token_ids, table: (token_ids + 1) % table.shape[0]}),
-    TEXTS.mistake("next_row", {"ids": lambda token_ids, table: token_ids + 1}),
+    TEXTS.mistake("axes_exchanged", finish=lambda rows, token_ids: numpy.swapaxes(rows, 0, 1) if numpy.ndim(token_ids) > 1 else rows),
+    TEXTS.mistake("columns_taken", look_up=lambda table, token_ids: table.T[token_ids]),
+    TEXTS.mistake("columns_taken_as_they_lie", look_up=lambda table, token_ids: table[:, token_ids]),
+    TEXTS.mistake("ids_counted_from_one", ids=lambda token_ids, table: token_ids - 1),
+    TEXTS.mistake("one_row_too_far", ids=lambda token_ids, table: (token_ids + 1) % table.shape[0]),
+    TEXTS.mistake("next_row", ids=lambda token_ids, table: token_ids + 1),
     TEXTS.mistake(
         "positions_for_ids",
-        {"ids": lambda token_ids, table: numpy.broadcast_to(numpy.arange(token_ids.shape[-1]) if token_ids.ndim else 0, token_ids.shape)},
+        ids=lambda token_ids, table: numpy.broadcast_to(numpy.arange(token_ids.shape[-1]) if token_ids.ndim else 0, token_ids.shape),
     ),
-    TEXTS.mistake("flattened", {"finish": lambda rows, token_ids: rows.reshape(-1, rows.shape[-1])}),
-    TEXTS.mistake("one_hot_too_narrow", {"look_up": _too_narrow}),
-    TEXTS.mistake("one_hot_returned", {"look_up": lambda table, token_ids: numpy.eye(table.shape[0])[token_ids]}),
-    TEXTS.mistake("averaged", {"finish": lambda rows, token_ids: rows.mean(-2) if numpy.ndim(token_ids) else rows}),
-    TEXTS.mistake("summed", {"finish": lambda rows, token_ids: rows.sum(-2) if numpy.ndim(token_ids) else rows}),
-    TEXTS.mistake("row_zero_is_zeros", {"look_up": lambda table, token_ids: _without_first(table)[token_ids]}),
-    TEXTS.mistake("normalised", {"finish": lambda rows, token_ids: rows / numpy.linalg.norm(rows, axis=-1, keepdims=True)}),
+    TEXTS.mistake("flattened", finish=lambda rows, token_ids: rows.reshape(-1, rows.shape[-1])),
+    TEXTS.mistake("one_hot_too_narrow", look_up=lambda table, token_ids: numpy.eye(int(numpy.max(token_ids)) + 1)[token_ids] @ table),
+    TEXTS.mistake("one_hot_returned", look_up=lambda table, token_ids: numpy.eye(table.shape[0])[token_ids]),
+    TEXTS.mistake("averaged", finish=lambda rows, token_ids: rows.mean(-2) if numpy.ndim(token_ids) else rows),
+    TEXTS.mistake("summed", finish=lambda rows, token_ids: rows.sum(-2) if numpy.ndim(token_ids) else rows),
+    TEXTS.mistake("row_zero_is_zeros", look_up=lambda table, token_ids: _without_first(table)[token_ids]),
+    TEXTS.mistake("normalised", finish=lambda rows, token_ids: rows / numpy.linalg.norm(rows, axis=-1, keepdims=True)),
     TEXTS.mistake(
         "repeats_left_out",
-        {
-            "finish": lambda rows, token_ids: (
-                rows[numpy.sort(numpy.unique(token_ids, return_index=True)[1])] if numpy.ndim(token_ids) == 1 else rows
-            )
-        },
+        finish=lambda rows, token_ids: (
+            rows[numpy.sort(numpy.unique(token_ids, return_index=True)[1])] if numpy.ndim(token_ids) == 1 else rows
+        ),
     ),
 )
 
@@ -119,14 +111,13 @@ def _two_rows(inputs: Inputs) -> Inputs:
     return inputs | {"token_ids": numpy.stack([ids, ids[::-1]])} if numpy.ndim(ids) == 1 else inputs
 
 
-BATCHED = (
-    Convention(),
+BATCHED = optional(
     Convention(
         TEXTS["one"],
         _two_rows,
         _first_row,
         source=r"shape|size|dim|assert",
-    ),
+    )
 )
 """A function that takes any shape, or only a batch of sequences."""
 
@@ -163,6 +154,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(), Convention(reads=_as_in_the_paper)), BATCHED),
+    conventions=(optional(Convention(reads=_as_in_the_paper)), BATCHED),
     recoveries=RECOVERIES,
 )

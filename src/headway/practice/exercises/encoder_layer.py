@@ -9,7 +9,7 @@ import numpy
 
 from headway import functions
 from headway.functions import EncoderLayerWeights
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -49,7 +49,7 @@ ATTENTION, FEED_FORWARD = TEXTS["attention"], TEXTS["feed_forward"]
 MISTAKES = (
     *wiring((ATTENTION, FEED_FORWARD)),
     *moved(TEXTS, "feed_forward_first", (1, 0), r"ff|mlp|feed"),
-    TEXTS.mistake("later_positions_hidden", {"is_causal": lambda asked: True}),
+    TEXTS.mistake("later_positions_hidden", is_causal=lambda asked: True),
     *THINKING,
     *ATTENDING,
     *chosen(MASKS, "mask_ignored"),
@@ -82,10 +82,6 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _as_query_key_value(inputs: Inputs) -> Inputs:
-    return without(inputs, "x") | dict.fromkeys(("query", "key", "value"), inputs["x"])
-
-
 def _settled() -> Settled:
     draw, shape = Draw(5, 6, 2), (3, 1, 1, 5)
     x = draw.sequence(3, 5)
@@ -100,13 +96,12 @@ def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
 
 SETTLED = _settled()
 
-DECODING = (
-    Convention(),
+DECODING = optional(
     Convention(
         TEXTS["hides_later_positions"],
         steps={"is_causal": lambda asked: True},
         called=r"^(?!.*encoder)(.*(transformer|decoder|gpt).*(block|layer)|block)",
-    ),
+    )
 )
 """A convention for the block of a decoder, which is judged as an encoder layer if GPT-2's form does not fit it."""
 
@@ -116,11 +111,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=layers.STEPS,
     roles=(
-        ROLES("x"),
-        ROLES("query"),
-        ROLES("key"),
-        ROLES("value"),
-        ROLES("mask"),
+        *ROLES.each("x", "query", "key", "value", "mask"),
         *layers.weight_roles(("",)),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *layers.SIZES,
@@ -128,13 +119,19 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(encode=_as_query_key_value, role="query", without="x")),
-        (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
+        optional(
+            Convention(
+                encode=lambda inputs: without(inputs, "x") | dict.fromkeys(("query", "key", "value"), inputs["x"]),
+                role="query",
+                without="x",
+            )
+        ),
+        optional(Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
         layers.SAMPLE_NORM,
         DECODING,
-        SETTLED.masks(both(MASK_FORMS, MASK_SHAPES)),
+        SETTLED.masks(both(MASK_FORMS, [each for each in MASK_SHAPES if each.used_source is None])),  # patterns are not looked at
     ),
     fused=projections.FUSED,
     related=("transformer_block",),

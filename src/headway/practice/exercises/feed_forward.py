@@ -8,11 +8,11 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
-from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, sigmoid, silu
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional, unchanged
+from headway.practice.recipes.activations import gelu, gelu_tanh, normed, quick_gelu, relu, sigmoid, silu, softmax
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.measuring import Ask, Measured, constant, factor_of, measured
-from headway.practice.recipes.wrapping import feed_forward_example, wrapped
+from headway.practice.recipes.wrapping import ADDED, feed_forward_example, wrapped
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -41,64 +41,47 @@ def add(product: Any, bias: Any) -> Any:
 
 
 STEPS = {
-    "enter": lambda x: x,
-    "before": lambda x, activation: x,
     "weights": lambda up, down: (up, down),
     "up": lambda x, up: x @ up.T,
     "up_bias": add,
     "activation": relu,
     "bend": lambda hidden, activation: activation(hidden),
-    "middle": lambda hidden, bias: hidden,
     "down": lambda hidden, down: hidden @ down.T,
     "down_bias": add,
-    "finish": lambda answer, x, activation: answer,
-    "wrap": lambda answer, x: answer,
 }
 
 
-def _softmax(x: Any) -> Any:
-    powers = numpy.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
-
-
-def _normed(x: Any) -> Any:
-    return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5)
-
-
 MISTAKES = (
-    TEXTS.mistake("activation_missing", {"bend": lambda hidden, activation: hidden}),
+    TEXTS.mistake("activation_missing", bend=unchanged),
+    TEXTS.mistake("activation_after_second", bend=unchanged, finish=lambda answer, x, activation: activation(answer)),
+    TEXTS.mistake("activation_after_both", finish=lambda answer, x, activation: activation(answer)),
+    TEXTS.mistake("activation_before_first", before=lambda x, activation: activation(x), bend=unchanged),
+    TEXTS.mistake("up_bias_missing", up_bias=unchanged),
+    TEXTS.mistake("down_bias_missing", down_bias=unchanged),
+    TEXTS.mistake("biases_missing", up_bias=unchanged, down_bias=unchanged),
+    TEXTS.mistake("up_bias_after_activation", up_bias=unchanged, middle=add),
+    TEXTS.mistake("residual_added", finish=lambda answer, x, activation: answer + x),
+    TEXTS.mistake("normalised_first", before=lambda x, activation: normed(x)),
+    TEXTS.mistake("first_map_alone", down=unchanged, down_bias=unchanged),
+    TEXTS.mistake("second_map_is_first_transposed", weights=lambda up, down: (up, up.T)),
+    TEXTS.mistake("weights_exchanged", weights=lambda up, down: (down, up)),
+    TEXTS.mistake("up_reshaped", up=lambda x, up: x @ up.reshape(up.shape[::-1])),
+    TEXTS.mistake("down_reshaped", down=lambda hidden, down: hidden @ down.reshape(down.shape[::-1])),
     TEXTS.mistake(
-        "activation_after_second", {"bend": lambda hidden, activation: hidden, "finish": lambda answer, x, activation: activation(answer)}
+        "both_reshaped", up=lambda x, up: x @ up.reshape(up.shape[::-1]), down=lambda hidden, down: hidden @ down.reshape(down.shape[::-1])
     ),
-    TEXTS.mistake("activation_after_both", {"finish": lambda answer, x, activation: activation(answer)}),
-    TEXTS.mistake("activation_before_first", {"before": lambda x, activation: activation(x), "bend": lambda hidden, activation: hidden}),
-    TEXTS.mistake("up_bias_missing", {"up_bias": lambda product, bias: product}),
-    TEXTS.mistake("down_bias_missing", {"down_bias": lambda product, bias: product}),
-    TEXTS.mistake("biases_missing", {"up_bias": lambda product, bias: product, "down_bias": lambda product, bias: product}),
-    TEXTS.mistake("up_bias_after_activation", {"up_bias": lambda product, bias: product, "middle": add}),
-    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}),
-    TEXTS.mistake("normalised_first", {"before": lambda x, activation: _normed(x)}),
-    TEXTS.mistake("first_map_alone", {"down": lambda hidden, down: hidden, "down_bias": lambda product, bias: product}),
-    TEXTS.mistake("second_map_is_first_transposed", {"weights": lambda up, down: (up, up.T)}),
-    TEXTS.mistake("weights_exchanged", {"weights": lambda up, down: (down, up)}),
-    TEXTS.mistake("up_reshaped", {"up": lambda x, up: x @ up.reshape(up.shape[::-1])}),
-    TEXTS.mistake("down_reshaped", {"down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])}),
-    TEXTS.mistake(
-        "both_reshaped",
-        {"up": lambda x, up: x @ up.reshape(up.shape[::-1]), "down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])},
-    ),
-    TEXTS.mistake("sigmoid_for_activation", {"activation": sigmoid}),
-    TEXTS.mistake("tanh_for_activation", {"activation": numpy.tanh}),
-    TEXTS.mistake("softmax_for_activation", {"activation": _softmax}),
-    TEXTS.mistake("absolute_value_for_activation", {"activation": numpy.abs}),
-    TEXTS.mistake("minimum_for_maximum", {"activation": lambda x: numpy.minimum(x, 0)}),
+    TEXTS.mistake("sigmoid_for_activation", activation=sigmoid),
+    TEXTS.mistake("tanh_for_activation", activation=numpy.tanh),
+    TEXTS.mistake("softmax_for_activation", activation=softmax),
+    TEXTS.mistake("absolute_value_for_activation", activation=numpy.abs),
+    TEXTS.mistake("minimum_for_maximum", activation=lambda x: numpy.minimum(x, 0)),
     TEXTS.mistake(
         "tokens_summed",
-        {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape)},
+        middle=lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape),
     ),
     TEXTS.mistake(
         "tokens_averaged",
-        {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.mean(-2, keepdims=True), hidden.shape)},
+        middle=lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.mean(-2, keepdims=True), hidden.shape),
     ),
 )
 
@@ -225,8 +208,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (
-            Convention(),
+        optional(
             Convention(
                 TEXTS["weights_in_out"],
                 transposed("up_weight", "down_weight"),
@@ -235,7 +217,7 @@ EXERCISE = Exercise(
             ),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
-        wrapped(feed_forward_example("up")),
+        (*wrapped(feed_forward_example("up")), ADDED),
         THREE_AXES,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
     ),

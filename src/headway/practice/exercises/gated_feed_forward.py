@@ -9,12 +9,12 @@ import numpy
 
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.exercises.feed_forward import BATCH, VECTOR, add, transposed
-from headway.practice.recipes.activations import gelu, gelu_tanh, identity, quick_gelu, relu, sigmoid, silu
+from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, sigmoid, silu, softmax
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
-from headway.practice.recipes.wrapping import feed_forward_example, wrapped
+from headway.practice.recipes.wrapping import ADDED, feed_forward_example, wrapped
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -49,73 +49,53 @@ def definition(
 
 
 STEPS = {
-    "enter": lambda x: x,
     "weights": lambda gate, up, down: (gate, up, down),
     "gate": lambda x, weight: x @ weight.T,
     "up": lambda x, weight: x @ weight.T,
     "activation": silu,
     "bend_gate": lambda gate, activation: activation(gate),
-    "bend_up": lambda up, activation: up,
     "join": lambda gate, up: gate * up,
     "down": lambda hidden, weight, bias: add(hidden @ weight.T, bias),
-    "finish": lambda answer, x, activation: answer,
-    "wrap": lambda answer, x: answer,
 }
-
-
-GATE = TEXTS["gate"]
-SILU = TEXTS["silu"]
-ACT = r"silu|sigmoid|gelu|relu|exp|tanh"
 
 
 def _product_with_reshaped(x: Any, weight: Any) -> Any:
     return x @ weight.reshape(weight.shape[::-1])
 
 
-def _softmax(x: Any) -> Any:
-    powers = numpy.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
-
-
 MISTAKES = (
-    TEXTS.mistake("activation_on_up", {"bend_gate": lambda gate, activation: gate, "bend_up": lambda up, activation: activation(up)}),
-    TEXTS.mistake("activation_missing", {"bend_gate": lambda gate, activation: gate}),
-    TEXTS.mistake("activation_on_both", {"bend_up": lambda up, activation: activation(up)}),
-    TEXTS.mistake("activation_on_product", {"bend_gate": lambda gate, activation: gate, "join": lambda gate, up: silu(gate * up)}),
-    TEXTS.mistake(
-        "activation_on_answer", {"bend_gate": lambda gate, activation: gate, "finish": lambda answer, x, activation: activation(answer)}
-    ),
-    TEXTS.mistake("up_not_used", {"join": lambda gate, up: gate}),
-    TEXTS.mistake("gate_not_used", {"join": lambda gate, up: up}),
-    TEXTS.mistake("gate_used_twice", {"weights": lambda gate, up, down: (gate, gate, down)}),
-    TEXTS.mistake("up_used_twice", {"weights": lambda gate, up, down: (up, up, down)}),
-    TEXTS.mistake("branches_added", {"join": lambda gate, up: gate + up}),
-    TEXTS.mistake("first_maps_alone", {"down": lambda hidden, weight, bias: hidden}),
-    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}),
-    TEXTS.mistake("sigmoid_for_silu", {"activation": sigmoid}),
-    TEXTS.mistake("exponent_sign", {"activation": lambda x: x * sigmoid(-x)}),
-    TEXTS.mistake("tanh_for_silu", {"activation": numpy.tanh}),
-    TEXTS.mistake("softmax_for_silu", {"activation": _softmax}),
-    TEXTS.mistake("relu_for_silu", {"activation": relu}),
-    TEXTS.mistake("gelu_for_silu", {"activation": gelu}),
-    TEXTS.mistake("gelu_tanh_for_silu", {"activation": gelu_tanh}),
-    TEXTS.mistake("quick_gelu_for_silu", {"activation": quick_gelu}),
-    TEXTS.mistake("gate_reshaped", {"gate": _product_with_reshaped}),
+    TEXTS.mistake("activation_on_up", bend_gate=unchanged, bend_up=lambda up, activation: activation(up)),
+    TEXTS.mistake("activation_missing", bend_gate=unchanged),
+    TEXTS.mistake("activation_on_both", bend_up=lambda up, activation: activation(up)),
+    TEXTS.mistake("activation_on_product", bend_gate=unchanged, join=lambda gate, up: silu(gate * up)),
+    TEXTS.mistake("activation_on_answer", bend_gate=unchanged, finish=lambda answer, x, activation: activation(answer)),
+    TEXTS.mistake("up_not_used", join=unchanged),
+    TEXTS.mistake("gate_not_used", join=lambda gate, up: up),
+    TEXTS.mistake("gate_used_twice", weights=lambda gate, up, down: (gate, gate, down)),
+    TEXTS.mistake("up_used_twice", weights=lambda gate, up, down: (up, up, down)),
+    TEXTS.mistake("branches_added", join=lambda gate, up: gate + up),
+    TEXTS.mistake("first_maps_alone", down=unchanged),
+    TEXTS.mistake("residual_added", finish=lambda answer, x, activation: answer + x),
+    TEXTS.mistake("sigmoid_for_silu", activation=sigmoid),
+    TEXTS.mistake("exponent_sign", activation=lambda x: x * sigmoid(-x)),
+    TEXTS.mistake("tanh_for_silu", activation=numpy.tanh),
+    TEXTS.mistake("softmax_for_silu", activation=softmax),
+    TEXTS.mistake("relu_for_silu", activation=relu),
+    TEXTS.mistake("gelu_for_silu", activation=gelu),
+    TEXTS.mistake("gelu_tanh_for_silu", activation=gelu_tanh),
+    TEXTS.mistake("quick_gelu_for_silu", activation=quick_gelu),
+    TEXTS.mistake("gate_reshaped", gate=_product_with_reshaped),
     TEXTS.mistake(
         "all_reshaped",
-        {
-            "gate": _product_with_reshaped,
-            "up": _product_with_reshaped,
-            "down": lambda hidden, weight, bias: add(_product_with_reshaped(hidden, weight), bias),
-        },
+        gate=_product_with_reshaped,
+        up=_product_with_reshaped,
+        down=lambda hidden, weight, bias: add(_product_with_reshaped(hidden, weight), bias),
     ),
     TEXTS.mistake(
         "tokens_summed",
-        {
-            "down": lambda hidden, weight, bias: add(
-                hidden @ weight.T if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape) @ weight.T, bias
-            )
-        },
+        down=lambda hidden, weight, bias: add(
+            hidden @ weight.T if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape) @ weight.T, bias
+        ),
     ),
 )
 
@@ -210,14 +190,13 @@ HALVES = (
 SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 """Names that leave the activation open: SwiGLU implies SiLU, and so does our own function name."""
 
-ACTIVATIONS = (
-    Convention(),
+ACTIVATIONS = optional(
     Convention(TEXTS["activation_gelu"], called=SAYS_NO_SILU, steps={"activation": gelu}),
     Convention(TEXTS["activation_gelu_tanh"], called=SAYS_NO_SILU, steps={"activation": gelu_tanh}),
     Convention(TEXTS["activation_relu"], called=r"re_?glu", steps={"activation": relu}),
     Convention(TEXTS["activation_sigmoid"], called=r"(^|_)glu", steps={"activation": sigmoid}),
     Convention(TEXTS["activation_sigmoid"], source=r"\A(?!(.|\n)*(swi|silu))(.|\n)*\bglu\b", steps={"activation": sigmoid}),
-    Convention(TEXTS["no_activation"], called=r"bilinear", steps={"activation": identity}),
+    Convention(TEXTS["no_activation"], called=r"bilinear", steps={"activation": unchanged}),
 )
 
 EXERCISE = Exercise(
@@ -227,12 +206,8 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         ROLES("x"),
-        ROLES.weight("gate_weight"),
-        ROLES.weight("up_weight"),
-        ROLES.weight("down_weight"),
-        ROLES.weight("gate_bias", is_optional=True),
-        ROLES.weight("up_bias", is_optional=True),
-        ROLES.weight("down_bias", is_optional=True),
+        *ROLES.weights("gate_weight", "up_weight", "down_weight"),
+        *ROLES.weights("gate_bias", "up_bias", "down_bias", is_optional=True),
         ROLES("activation", neutral=_any_silu),
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("intermediate_size", extent("gate_weight", 0)),
@@ -240,10 +215,10 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(TEXTS["weights_in_out"], transposed("gate_weight", "up_weight", "down_weight"), role="gate_weight")),
-        (Convention(), *HALVES),
-        (Convention(), Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
-        wrapped(feed_forward_example("gate", "up")),
+        optional(Convention(TEXTS["weights_in_out"], transposed("gate_weight", "up_weight", "down_weight"), role="gate_weight")),
+        optional(*HALVES),
+        optional(Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
+        (*wrapped(feed_forward_example("gate", "up")), ADDED),
         THREE_AXES,
         ACTIVATIONS,
     ),

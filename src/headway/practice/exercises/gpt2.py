@@ -8,9 +8,10 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
+from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
 from headway.practice.recipes.encoding import changed, first_of_tuple
 from headway.practice.roles import Roles
@@ -42,17 +43,12 @@ def _one_after_another(x: Any, blocks: Any, block: Any) -> Any:
     return x
 
 
-def _all_from_the_embedding(x: Any, blocks: Any, block: Any) -> Any:
-    return [block(x, weights) for weights in blocks][-1]
-
-
 STEPS: dict[str, Step] = {
     **of_blocks.STEPS,
     "embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[: token_ids.shape[-1]],
     "stack": _one_after_another,
     "last_norm": of_blocks.layer_norm,
     "head": lambda x, wte: x @ wte.T,
-    "finish": lambda logits: logits,
 }
 
 
@@ -72,35 +68,29 @@ def rms_norm(x: Any, weight: Any) -> Any:
     return x / numpy.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * weight
 
 
-def softmax(logits: Any) -> Any:
-    """Return the softmax over the last axis, in NumPy."""
-    powers = numpy.exp(logits - logits.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
-
-
 MISTAKES = (
-    TEXTS.mistake("positions_missing", {"embed": lambda token_ids, wte, wpe: wte[token_ids]}),
-    TEXTS.mistake("positions_by_token_id", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]}),
-    TEXTS.mistake("positions_from_one", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]}),
+    TEXTS.mistake("positions_missing", embed=lambda token_ids, wte, wpe: wte[token_ids]),
+    TEXTS.mistake("positions_by_token_id", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]),
     TEXTS.mistake(
-        "embedding_scaled", {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]}
+        "positions_by_small_token_id", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids], said_as="positions_by_token_id"
     ),
-    TEXTS.mistake("only_last_block", {"stack": _all_from_the_embedding}),
-    TEXTS.mistake("only_first_block", {"stack": lambda x, blocks, block: block(x, blocks[0])}),
-    TEXTS.mistake("blocks_backwards", {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)}),
-    TEXTS.mistake("last_norm_missing", {"last_norm": lambda x, ln_f: x}),
-    TEXTS.mistake("hidden_states_returned", {"head": lambda x, wte: x}),
-    TEXTS.mistake("probabilities_returned", {"finish": softmax}),
-    TEXTS.mistake("only_last_position_returned", {"finish": lambda logits: logits[..., -1, :]}),
+    TEXTS.mistake("positions_from_one", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]),
+    TEXTS.mistake("embedding_scaled", embed=lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]),
+    TEXTS.mistake("only_last_block", stack=lambda x, blocks, block: [block(x, weights) for weights in blocks][-1]),
+    TEXTS.mistake("only_first_block", stack=lambda x, blocks, block: block(x, blocks[0])),
+    TEXTS.mistake("blocks_backwards", stack=lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)),
+    TEXTS.mistake("last_norm_missing", last_norm=unchanged),
+    TEXTS.mistake("hidden_states_returned", head=unchanged),
+    TEXTS.mistake("probabilities_returned", finish=softmax),
+    TEXTS.mistake("only_last_position_returned", finish=lambda logits: logits[..., -1, :]),
     *BLOCK_MISTAKES,
 )
 
 
-TAKES = (Convention(), Convention(encode=changed(token_ids=lambda ids: ids.tolist())))
+TAKES = optional(Convention(encode=changed(token_ids=lambda ids: ids.tolist())))
 
 
-RETURNS = (
-    Convention(),
+RETURNS = optional(
     Convention(TEXTS["returns_logits_loss"], decode=first_of_tuple(2)),
     Convention(
         TEXTS["last_position_only"], decode=first_of_tuple(2), steps={"finish": lambda logits: logits[..., -1:, :]}, source=r"targets"
@@ -131,26 +121,17 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "batch, inner width four times the hidden size", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **usual}, BATCH
         ),
-        Probe(
-            "batch, inner biases missing", {"token_ids": numpy.array([[3, 10, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "c_attn")}, BATCH
-        ),
-        Probe("batch, attention biases missing", {"token_ids": numpy.array([[3, 10, 3], [7, 1, 2]]), **_unbiased(usual, "attn")}, BATCH),
+        Probe("batch, inner biases missing", {"token_ids": numpy.array([[3, 8, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "c_attn")}, BATCH),
+        Probe("batch, attention biases missing", {"token_ids": numpy.array([[3, 8, 3], [7, 1, 2]]), **_unbiased(usual, "attn")}, BATCH),
         Probe("batch, no biases", {"token_ids": numpy.array([[3, 10, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "attn", "mlp")}, BATCH),
     )
 
 
-def _unbiased(model: Inputs, *parts: str) -> Inputs:
-    """Return a model with zero biases in these parts of its blocks: c_attn alone, attn, mlp."""
-
-    def without(name: str, layers: Inputs) -> Inputs:
-        return {key: {"w": each["w"], "b": 0 * each["b"]} if name in parts or key in parts else each for key, each in layers.items()}
-
-    blocks = [block | {name: without(name, block[name]) for name in ("attn", "mlp")} for block in model["blocks"]]
-    return model | {"blocks": blocks}
+def _unbiased(model: Inputs, *names: str) -> Inputs:
+    return model | {"blocks": [of_blocks.unbiased(block, *names) for block in model["blocks"]]}
 
 
-POSITIONS = (
-    Convention(),
+POSITIONS = optional(
     Convention(
         TEXTS["positions_in_blocks"], steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]}, used_source=r"(?i)rope|rotary|freqs_cis"
     ),
@@ -161,21 +142,17 @@ POSITIONS = (
         used_source=WAVES,
     ),
 )
-LAST_NORM = (
-    Convention(),
+LAST_NORM = optional(
     Convention(TEXTS["rms_norm"], steps={"last_norm": lambda x, norm: rms_norm(x, norm["g"])}, used_source=r"(?i)rms"),
     Convention(
         TEXTS["norm_without_bias"],
         steps={"last_norm": lambda x, norm: of_blocks.layer_norm(x, norm | {"b": 0.0})},
         used_source=r"bias\s*[=:]\s*(bool\s*=\s*)?(False|None|config|cfg)",
     ),
-    Convention(TEXTS["post_norm"], steps={"last_norm": lambda x, norm: x}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
+    Convention(TEXTS["post_norm"], steps={"last_norm": unchanged}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
 )
 
-HEADLESS = (
-    Convention(),
-    Convention(TEXTS["head_elsewhere"], steps={"head": lambda x, wte: x}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"),
-)
+HEADLESS = optional(Convention(TEXTS["head_elsewhere"], steps={"head": unchanged}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"))
 """A model without its output head, which another class of the file has."""
 
 EXERCISE = Exercise(

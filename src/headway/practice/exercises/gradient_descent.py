@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
@@ -139,13 +139,12 @@ EXERCISE = Exercise(
         ROLES("gradient", neutral=lambda inputs: gradient_of_squares),
         ROLES("function", neutral=lambda inputs: sum_of_squares),
         ROLES("start", may_change=True),
-        ROLES("learning_rate"),
-        ROLES("num_steps"),
+        *ROLES.each("learning_rate", "num_steps"),
         ROLES("tolerance", neutral=0.0),
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(), Convention(reads=_own_gradient)), tuple(RETURNS)),
+    conventions=(optional(Convention(reads=_own_gradient)), tuple(RETURNS)),
     recoveries=RECOVERIES,
     related=("linear_regression",),
     is_trained_through=False,

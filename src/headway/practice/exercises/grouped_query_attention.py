@@ -7,12 +7,13 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
@@ -23,7 +24,7 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.rotation import ROTATED
-from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -61,26 +62,22 @@ def _tiled(x: Any, num_heads: int) -> Any:
     return numpy.concatenate([x] * (num_heads // x.shape[-3]), axis=-3)
 
 
-def _first(x: Any, num_heads: int) -> Any:
-    return numpy.repeat(x[..., :1, :, :], num_heads, axis=-3)
-
-
 def _both(change: Any) -> dict[str, Any]:
     return {"repeat_key": change, "repeat_value": change}
 
 
 REPEATS = (
-    TEXTS.mistake("tiled_not_repeated", _both(_tiled)),
-    TEXTS.mistake("keys_alone_tiled", {"repeat_key": _tiled}),
-    TEXTS.mistake("first_head_for_all", _both(_first)),
+    TEXTS.mistake("tiled_not_repeated", **_both(_tiled)),
+    TEXTS.mistake("keys_alone_tiled", repeat_key=_tiled),
+    TEXTS.mistake("first_head_for_all", **_both(lambda x, num_heads: numpy.repeat(x[..., :1, :, :], num_heads, axis=-3))),
     TEXTS.mistake(
         "heads_averaged_into_one",
-        _both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
+        **_both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
     ),
-    TEXTS.mistake("heads_not_repeated", _both(lambda x, num_heads: x)),
+    TEXTS.mistake("heads_not_repeated", **_both(lambda x, num_heads: x)),
     TEXTS.mistake(
         "positions_repeated",
-        _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
+        **_both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
     ),
 )
 
@@ -109,23 +106,19 @@ def _merged_of_one_length(inputs: Inputs) -> Inputs | None:
     return merged if merged is not None and inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
 
 
-MERGED = (
-    Convention(),
+MERGED = optional(
     Convention(TEXTS["merged"], _merged, _split, role="num_kv_heads", without="query_weight"),
     Convention(TEXTS["merged_of_one_length"], _merged_of_one_length, _split, role="num_kv_heads", without="query_weight"),
 )
 """Heads of projected operands on an axis of their own, or side by side."""
 
-MULTI_QUERY = (
-    Convention(),
+MULTI_QUERY = optional(
     Convention(
         TEXTS["multi_query"],
-        lambda inputs: (
-            {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
-        ),
+        lambda inputs: without_operands(inputs, "num_kv_heads") if inputs.get("num_kv_heads") == 1 else None,
         role="num_heads",
         without="num_kv_heads",
-    ),
+    )
 )
 """A function with an argument for the number of key-value heads, or without one."""
 
@@ -145,8 +138,8 @@ def probes() -> tuple[Probe, ...]:
 
     two, one = {"num_heads": 6, "num_kv_heads": 2}, {"num_heads": 4, "num_kv_heads": 1}
     held, biased = weights(12, 12, 4), weights(12, 12, 4, PARTS)
-    inner = {name: array for name, array in biased.items() if name != "output_bias"}
-    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
+    inner = without_operands(biased, "output_bias")
+    outer = with_biases(biased, "output")
     padding = PADDING[:, None, None]
     return (
         Probe("batch", draw.itself(2, 5, 12) | held | two, BATCH),
@@ -187,16 +180,11 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def repeat(x: Any, num_heads: int) -> Any:
-    """Repeat each key-value head for the query heads of its group."""
-    return numpy.repeat(x, num_heads // x.shape[-3], axis=-3)
-
-
 EXERCISE = Exercise(
     name="grouped_query_attention",
     definition=definition,
     recipe=recipe,
-    steps=STEPS | {"repeat_key": repeat, "repeat_value": repeat},
+    steps=STEPS,
     roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, NUM_KV_HEADS, GROUP_SIZE, *OPTIONS, *SIZES),
     probes=probes,
     mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.functions import KVCache
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.texts import Texts
 
 TEXTS = Texts("kv_cache")
@@ -88,10 +88,6 @@ def _first_lost(state: dict[str, Any], key: Any, value: Any) -> Any:
     return before
 
 
-def _give(state: dict[str, Any], old_key: Any, old_value: Any, key: Any, value: Any) -> Any:
-    return state.get("shown") or (state["k"], state["v"])
-
-
 def _give_old(state: dict[str, Any], old_key: Any, old_value: Any, key: Any, value: Any) -> Any:
     return (key[..., :0, :], value[..., :0, :]) if old_key is None else (old_key, old_value)
 
@@ -109,26 +105,30 @@ def _shared() -> Any:
     return state, state
 
 
-STEPS: dict[str, Step] = {"layers": lambda: ({}, {}), "store": stored(concatenated), "give": _give, "clear": lambda state: state.clear()}
+STEPS: dict[str, Step] = {
+    "layers": lambda: ({}, {}),
+    "store": stored(concatenated),
+    "give": lambda state, old_key, old_value, key, value: state.get("shown") or (state["k"], state["v"]),
+    "clear": lambda state: state.clear(),
+}
 
-JOIN = r"cat|append|stack|="
 
 MISTAKES = (
-    TEXTS.mistake("overwritten", {"store": stored(lambda old, new: new)}),
-    TEXTS.mistake("position_not_advanced", {"store": stored(_overwritten_in_front)}),
-    TEXTS.mistake("first_chunk_lost", {"store": _first_lost}),
-    TEXTS.mistake("newest_not_returned", {"give": _give_old}),
-    TEXTS.mistake("put_in_front", {"store": stored(lambda old, new: new if old is None else concatenated(new, old))}),
-    TEXTS.mistake("joined_along_width", {"store": stored(lambda old, new: concatenated(old, new, -1))}),
-    TEXTS.mistake("joined_along_batch", {"store": stored(lambda old, new: concatenated(old, new, 0))}),
-    TEXTS.mistake("last_position_dropped", {"store": stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))}),
-    TEXTS.mistake("only_last_position_kept", {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))}),
-    TEXTS.mistake("values_not_kept", {"store": stored(concatenated, lambda old, new: new)}),
-    TEXTS.mistake("keys_not_kept", {"store": stored(lambda old, new: new, concatenated)}),
-    TEXTS.mistake("keys_and_values_exchanged", {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])}),
-    TEXTS.mistake("values_are_keys", {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])}),
-    TEXTS.mistake("shared_by_layers", {"layers": _shared}),
-    TEXTS.mistake("not_cleared", {"clear": lambda state: None}),
+    TEXTS.mistake("overwritten", store=stored(lambda old, new: new)),
+    TEXTS.mistake("position_not_advanced", store=stored(_overwritten_in_front)),
+    TEXTS.mistake("first_chunk_lost", store=_first_lost),
+    TEXTS.mistake("newest_not_returned", give=_give_old),
+    TEXTS.mistake("put_in_front", store=stored(lambda old, new: new if old is None else concatenated(new, old))),
+    TEXTS.mistake("joined_along_width", store=stored(lambda old, new: concatenated(old, new, -1))),
+    TEXTS.mistake("joined_along_batch", store=stored(lambda old, new: concatenated(old, new, 0))),
+    TEXTS.mistake("last_position_dropped", store=stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))),
+    TEXTS.mistake("only_last_position_kept", store=stored(lambda old, new: concatenated(old, new[..., -1:, :]))),
+    TEXTS.mistake("values_not_kept", store=stored(concatenated, lambda old, new: new)),
+    TEXTS.mistake("keys_not_kept", store=stored(lambda old, new: new, concatenated)),
+    TEXTS.mistake("keys_and_values_exchanged", give=lambda state, old_key, old_value, key, value: (state["v"], state["k"])),
+    TEXTS.mistake("values_are_keys", give=lambda state, old_key, old_value, key, value: (state["k"], state["k"])),
+    TEXTS.mistake("shared_by_layers", layers=_shared),
+    TEXTS.mistake("not_cleared", clear=lambda state: None),
 )
 
 
@@ -161,15 +161,14 @@ def _filled(held: Any, length: int) -> Any:
     return held[..., :length, :] if is_longer and not held[..., length:, :].any() else held
 
 
-AXES = (
-    Convention(),
+AXES = optional(
     Convention(
         TEXTS["positions_before_heads"],
         encode=lambda inputs: {name: [_swapped(chunk) for chunk in chunks] for name, chunks in inputs.items()},
         decode=_swapped_back,
-    ),
+    )
 )
-BUFFERS = (Convention(), Convention(TEXTS["whole_buffer"], decode=_cropped))
+BUFFERS = optional(Convention(TEXTS["whole_buffer"], decode=_cropped))
 
 FOUR = TEXTS["four"]
 

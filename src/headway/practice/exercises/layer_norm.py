@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
 from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -37,7 +38,6 @@ def variance(x: Any, axis: Any = -1, keepdims: bool = True) -> Any:
 
 STEPS = {
     "promote": lambda x: x.astype(numpy.float64),
-    "before": lambda x, weight: x,
     "mean": lambda x: x.mean(-1, keepdims=True),
     "centre": lambda x, mean: x - mean,
     "variance": lambda x, mean: variance(x),
@@ -46,11 +46,7 @@ STEPS = {
     "divide": lambda centred, root, x: centred / root,
     "scale": lambda normed, weight, bias: normed * weight,
     "shift": lambda scaled, bias, weight: scaled + bias,
-    "finish": lambda answer: answer,
 }
-
-
-AXIS = r"axis|dim|\(0|\(1"
 
 
 def _over(axis: Any) -> dict[str, Any]:
@@ -59,65 +55,55 @@ def _over(axis: Any) -> dict[str, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake("variance_unbiased", {"variance": lambda x, mean: x.var(-1, ddof=1, keepdims=True)}),
-    TEXTS.mistake("eps_outside_root", {"root": lambda variance, eps: numpy.sqrt(variance) + eps}),
-    TEXTS.mistake("eps_missing", {"eps": lambda given: 0.0}),
-    TEXTS.mistake("eps_ignored", {"eps": lambda given: EPS}),
-    TEXTS.mistake("eps_subtracted", {"root": lambda variance, eps: numpy.sqrt(variance - eps)}),
-    TEXTS.mistake("root_missing", {"root": lambda variance, eps: variance + eps}),
-    TEXTS.mistake("square_for_root", {"root": lambda variance, eps: (variance + eps) ** 2}),
-    TEXTS.mistake("multiplied_by_root", {"divide": lambda centred, root, x: centred * root}),
-    TEXTS.mistake("not_divided", {"divide": lambda centred, root, x: centred}),
-    TEXTS.mistake("mean_not_subtracted", {"centre": lambda x, mean: x}),
-    TEXTS.mistake("mean_of_squares", {"variance": lambda x, mean: (x**2).mean(-1, keepdims=True)}),
-    TEXTS.mistake("rms_norm", {"centre": lambda x, mean: x, "variance": lambda x, mean: (x**2).mean(-1, keepdims=True)}),
-    TEXTS.mistake("sum_for_mean_of_squares", {"variance": lambda x, mean: ((x - mean) ** 2).sum(-1, keepdims=True)}),
-    TEXTS.mistake("absolute_deviation", {"variance": lambda x, mean: numpy.abs(x - mean).mean(-1, keepdims=True) ** 2}),
+    TEXTS.mistake("variance_unbiased", variance=lambda x, mean: x.var(-1, ddof=1, keepdims=True)),
+    TEXTS.mistake("eps_outside_root", root=lambda variance, eps: numpy.sqrt(variance) + eps),
+    TEXTS.mistake("eps_missing", eps=lambda given: 0.0),
+    TEXTS.mistake("eps_ignored", eps=lambda given: EPS),
+    TEXTS.mistake("eps_subtracted", root=lambda variance, eps: numpy.sqrt(variance - eps)),
+    TEXTS.mistake("root_missing", root=lambda variance, eps: variance + eps),
+    TEXTS.mistake("square_for_root", root=lambda variance, eps: (variance + eps) ** 2),
+    TEXTS.mistake("multiplied_by_root", divide=lambda centred, root, x: centred * root),
+    TEXTS.mistake("not_divided", divide=unchanged),
+    TEXTS.mistake("mean_not_subtracted", centre=unchanged),
+    TEXTS.mistake("mean_of_squares", variance=lambda x, mean: (x**2).mean(-1, keepdims=True)),
+    TEXTS.mistake("rms_norm", centre=unchanged, variance=lambda x, mean: (x**2).mean(-1, keepdims=True)),
+    TEXTS.mistake("sum_for_mean_of_squares", variance=lambda x, mean: ((x - mean) ** 2).sum(-1, keepdims=True)),
+    TEXTS.mistake("absolute_deviation", variance=lambda x, mean: numpy.abs(x - mean).mean(-1, keepdims=True) ** 2),
     TEXTS.mistake(
         "minimum_and_maximum",
-        {"divide": lambda centred, root, x: (x - x.min(-1, keepdims=True)) / (x.max(-1, keepdims=True) - x.min(-1, keepdims=True))},
+        divide=lambda centred, root, x: (x - x.min(-1, keepdims=True)) / (x.max(-1, keepdims=True) - x.min(-1, keepdims=True)),
     ),
-    TEXTS.mistake("first_axis", _over(0)),
-    TEXTS.mistake("second_axis", _over(1)),
-    TEXTS.mistake("all_axes", _over(None)),
+    TEXTS.mistake("first_axis", **_over(0)),
+    TEXTS.mistake("second_axis", **_over(1)),
+    TEXTS.mistake("all_axes", **_over(None)),
     TEXTS.mistake(
         "all_axes_but_the_first",
-        {
-            "mean": lambda x: x.mean(tuple(range(1, x.ndim)), keepdims=True),
-            "variance": lambda x, mean: variance(x, tuple(range(1, x.ndim))),
-        },
+        mean=lambda x: x.mean(tuple(range(1, x.ndim)), keepdims=True),
+        variance=lambda x, mean: variance(x, tuple(range(1, x.ndim))),
     ),
-    TEXTS.mistake("first_axis_in_variance", {"variance": lambda x, mean: variance(x, 0)}),
-    TEXTS.mistake("all_axes_in_variance", {"variance": lambda x, mean: variance(x, None)}),
-    TEXTS.mistake("no_keepdims_in_mean", {"mean": lambda x: x.mean(-1)}),
+    TEXTS.mistake("first_axis_in_variance", variance=lambda x, mean: variance(x, 0)),
+    TEXTS.mistake("all_axes_in_variance", variance=lambda x, mean: variance(x, None)),
+    TEXTS.mistake("no_keepdims_in_mean", mean=lambda x: x.mean(-1)),
     TEXTS.mistake(
-        "no_keepdims_in_mean_used_twice",
-        {"mean": lambda x: x.mean(-1), "variance": lambda x, mean: ((x - mean) ** 2).mean(-1, keepdims=True)},
+        "no_keepdims_in_mean_used_twice", mean=lambda x: x.mean(-1), variance=lambda x, mean: ((x - mean) ** 2).mean(-1, keepdims=True)
     ),
-    TEXTS.mistake("no_keepdims_in_variance", {"variance": lambda x, mean: variance(x, -1, False)}),
-    TEXTS.mistake("no_keepdims", {"mean": lambda x: x.mean(-1), "variance": lambda x, mean: variance(x, -1, False)}),
-    TEXTS.mistake("weight_missing", {"scale": lambda normed, weight, bias: normed}),
-    TEXTS.mistake("bias_missing", {"shift": lambda scaled, bias, weight: scaled}),
-    TEXTS.mistake("weight_and_bias_missing", {"scale": lambda normed, weight, bias: normed, "shift": lambda scaled, bias, weight: scaled}),
+    TEXTS.mistake("no_keepdims_in_variance", variance=lambda x, mean: variance(x, -1, False)),
+    TEXTS.mistake("no_keepdims", mean=lambda x: x.mean(-1), variance=lambda x, mean: variance(x, -1, False)),
+    TEXTS.mistake("weight_missing", scale=unchanged),
+    TEXTS.mistake("bias_missing", shift=unchanged),
+    TEXTS.mistake("weight_and_bias_missing", scale=unchanged, shift=unchanged),
     TEXTS.mistake(
         "weight_and_bias_exchanged",
-        {
-            "scale": lambda normed, weight, bias: normed * (weight if bias is None else bias),
-            "shift": lambda scaled, bias, weight: scaled + weight,
-        },
+        scale=lambda normed, weight, bias: normed * (weight if bias is None else bias),
+        shift=lambda scaled, bias, weight: scaled + weight,
     ),
+    TEXTS.mistake("bias_before_weight", scale=unchanged, shift=lambda scaled, bias, weight: (scaled + bias) * weight),
+    TEXTS.mistake("weight_before_norm", before=lambda x, weight: x if weight is None else x * weight, scale=unchanged),
+    TEXTS.mistake("weight_added", scale=lambda normed, weight, bias: normed + weight),
+    TEXTS.mistake("one_plus_weight", scale=lambda normed, weight, bias: normed * (1 + weight)),
+    TEXTS.mistake("weight_per_row", scale=lambda normed, weight, bias: normed * weight[:, None]),
     TEXTS.mistake(
-        "bias_before_weight", {"scale": lambda normed, weight, bias: normed, "shift": lambda scaled, bias, weight: (scaled + bias) * weight}
-    ),
-    TEXTS.mistake(
-        "weight_before_norm",
-        {"before": lambda x, weight: x if weight is None else x * weight, "scale": lambda normed, weight, bias: normed},
-    ),
-    TEXTS.mistake("weight_added", {"scale": lambda normed, weight, bias: normed + weight}),
-    TEXTS.mistake("one_plus_weight", {"scale": lambda normed, weight, bias: normed * (1 + weight)}),
-    TEXTS.mistake("weight_per_row", {"scale": lambda normed, weight, bias: normed * weight[:, None]}),
-    TEXTS.mistake(
-        "computed_in_half_precision", {"promote": lambda x: x.astype(numpy.float16), "finish": lambda answer: answer.astype(numpy.float16)}
+        "computed_in_half_precision", promote=lambda x: x.astype(numpy.float16), finish=lambda answer: answer.astype(numpy.float16)
     ),
 )
 
@@ -136,7 +122,7 @@ def probes() -> tuple[Probe, ...]:
         return {"x": drawn(*shape), "weight": random.standard_normal(shape[-1]) + 1.5, "bias": random.standard_normal(shape[-1])}
 
     def without_bias(*shape: int) -> Inputs:
-        return {name: value for name, value in weighted(*shape).items() if name != "bias"}
+        return without(weighted(*shape), "bias")
 
     ones = {"weight": numpy.array([1.0, 2.0, 0.5, 3.0]), "bias": numpy.array([0.0, 1.0, -1.0, 0.5])}
     return (
@@ -166,8 +152,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-STANDARD_DEVIATION = (
-    Convention(),
+STANDARD_DEVIATION = optional(
     Convention(
         TEXTS["divides_by_sample_deviation"],
         steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
@@ -181,8 +166,7 @@ STANDARD_DEVIATION = (
 )
 """LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
 
-SCALAR = (
-    Convention(),
+SCALAR = optional(
     Convention(
         TEXTS["scalar_weights"],
         steps={
@@ -190,7 +174,7 @@ SCALAR = (
             "shift": lambda scaled, bias, weight: scaled + bias[:1],
         },
         source=r"(ones|zeros)\(\(?1,?\)",
-    ),
+    )
 )
 """A gain and a shift of one number each, as in a well-known tutorial; a layer of its own."""
 

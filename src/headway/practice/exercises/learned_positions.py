@@ -8,9 +8,9 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
 from headway.practice.recipes.encoding import without
-from headway.practice.roles import Roles
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("learned_positions")
@@ -55,36 +55,32 @@ def along_batch(x: Any, rows: Any, table: Any) -> Any:
 
 STEPS: dict[str, Step] = {
     "tokens": lambda token_table, token_ids, table: token_table[token_ids],
-    "given": lambda positions: positions,
     "counted": lambda length, offset: numpy.arange(length) + offset,
     "rows": lambda table, at, token_ids: table[at],
-    "scale": lambda x: x,
     "add": lambda x, rows, table: x + rows,
 }
 
 
 MISTAKES = (
-    TEXTS.mistake("counted_from_one", {"counted": lambda length, offset: numpy.arange(length) + offset + 1}),
-    TEXTS.mistake("counted_backwards", {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset}),
-    TEXTS.mistake("last_rows_taken", {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]}),
-    TEXTS.mistake("row_zero_for_all", {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]}),
-    TEXTS.mistake("last_row_for_all", {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]}),
-    TEXTS.mistake("positions_from_zero_always", {"given": lambda positions: numpy.arange(positions.shape[-1])}),
-    TEXTS.mistake("offset_ignored", {"counted": lambda length, offset: numpy.arange(length)}),
-    TEXTS.mistake("token_ids_as_positions", {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]}),
-    TEXTS.mistake("position_along_batch", {"add": along_batch}),
-    TEXTS.mistake("table_not_cropped", {"add": lambda x, rows, table: x + table}),
-    TEXTS.mistake("positions_not_added", {"add": lambda x, rows, table: x}),
-    TEXTS.mistake("x_not_added", {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)}),
-    TEXTS.mistake("multiplied", {"add": lambda x, rows, table: x * rows}),
-    TEXTS.mistake("concatenated", {"add": lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)}),
+    TEXTS.mistake("counted_from_one", counted=lambda length, offset: numpy.arange(length) + offset + 1),
+    TEXTS.mistake("counted_backwards", counted=lambda length, offset: numpy.arange(length)[::-1] + offset),
+    TEXTS.mistake("last_rows_taken", rows=lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]),
+    TEXTS.mistake("row_zero_for_all", rows=lambda table, at, token_ids: table[numpy.zeros_like(at)]),
+    TEXTS.mistake("last_row_for_all", rows=lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]),
+    TEXTS.mistake("positions_from_zero_always", given=lambda positions: numpy.arange(positions.shape[-1])),
+    TEXTS.mistake("offset_ignored", counted=lambda length, offset: numpy.arange(length)),
+    TEXTS.mistake("token_ids_as_positions", rows=lambda table, at, token_ids: table[at if token_ids is None else token_ids]),
+    TEXTS.mistake("position_along_batch", add=along_batch),
+    TEXTS.mistake("table_not_cropped", add=lambda x, rows, table: x + table),
+    TEXTS.mistake("positions_not_added", add=unchanged),
+    TEXTS.mistake("x_not_added", add=lambda x, rows, table: numpy.broadcast_to(rows, x.shape)),
+    TEXTS.mistake("multiplied", add=lambda x, rows, table: x * rows),
+    TEXTS.mistake("concatenated", add=lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)),
     TEXTS.mistake(
         "tables_exchanged",
-        {
-            "tokens": lambda token_table, token_ids, table: table[token_ids],
-            "rows": lambda table, at, token_ids: table[at],
-            "add": lambda x, rows, table: x,
-        },
+        tokens=lambda token_table, token_ids, table: table[token_ids],
+        rows=lambda table, at, token_ids: table[at],
+        add=unchanged,
     ),
 )
 
@@ -144,9 +140,8 @@ TAKES = (
     ),
     Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
 )
-LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))
-ADDS = (
-    Convention(),
+LISTS = optional(Convention(encode=_listed, role="token_ids"))
+ADDS = optional(
     Convention(TEXTS["rows_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, called=r"."),
 )
@@ -176,10 +171,6 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _rows_of(inputs: Inputs, name: str, axis: int) -> Any:
-    return inputs[name].shape[axis] if inputs.get(name) is not None else None
-
-
 def _length(inputs: Inputs) -> Any:
     x, ids = inputs.get("x"), inputs.get("token_ids")
     return len(ids[0]) if ids is not None and numpy.ndim(ids) == 2 else x.shape[-2] if x is not None and x.ndim > 1 else None
@@ -191,15 +182,13 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        ROLES("x"),
-        ROLES("positions"),
-        ROLES("token_ids"),
+        *ROLES.each("x", "positions", "token_ids"),
         ROLES.weight("token_table", is_optional=True),
         ROLES.weight("table"),
         ROLES("offset", neutral=0),
-        ROLES.size("vocab_size", lambda inputs: _rows_of(inputs, "token_table", 0)),
-        ROLES.size("max_seq_len", lambda inputs: _rows_of(inputs, "table", 0)),
-        ROLES.size("hidden_size", lambda inputs: _rows_of(inputs, "table", 1)),
+        ROLES.size("vocab_size", extent("token_table", 0)),
+        ROLES.size("max_seq_len", extent("table", 0)),
+        ROLES.size("hidden_size", extent("table", 1)),
         ROLES.size("seq_len", _length),
     ),
     probes=probes,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.encoding import changed
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
@@ -25,33 +25,31 @@ def recipe(steps: Any, x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 STEPS = {
-    "input": lambda x, bias: x,
     "scale": lambda inputs: 1.0,
     "product": lambda x, weight: x @ weight.T,
     "bias_scale": lambda inputs: 1.0,
     "add": lambda product, bias: product + bias,
-    "finish": lambda answer: answer,
 }
 
 ROWS = TEXTS["rows"]
 
 MISTAKES = (
-    TEXTS.mistake("bias_missing", {"add": lambda product, bias: product}),
-    TEXTS.mistake("bias_per_row", {"add": lambda product, bias: product + bias[:, None]}),
-    TEXTS.mistake("bias_subtracted", {"add": lambda product, bias: product - bias}),
-    TEXTS.mistake("bias_multiplied", {"add": lambda product, bias: product * bias}),
-    TEXTS.mistake("bias_summed", {"add": lambda product, bias: product + bias.sum()}),
-    TEXTS.mistake("first_bias_for_all", {"add": lambda product, bias: product + bias[0]}),
-    TEXTS.mistake("bias_before_product", {"input": lambda x, bias: x if bias is None else x + bias, "add": lambda product, bias: product}),
-    TEXTS.mistake("weight_reshaped", {"product": lambda x, weight: x @ weight.reshape(weight.shape[::-1])}),
-    TEXTS.mistake("elementwise_product", {"product": lambda x, weight: x * weight}),
-    TEXTS.mistake("answer_transposed", {"product": lambda x, weight: weight @ x.T}),
-    TEXTS.mistake("input_transposed", {"product": lambda x, weight: x.T @ weight.T}),
-    TEXTS.mistake("summed_over_rows", {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))}),
-    TEXTS.mistake("relu_applied", {"finish": lambda answer: numpy.maximum(answer, 0)}),
-    TEXTS.mistake("sigmoid_applied", {"finish": lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)}),
-    TEXTS.mistake("tanh_applied", {"finish": numpy.tanh}),
-    TEXTS.mistake("whole_numbers_returned", {"finish": numpy.trunc}),
+    TEXTS.mistake("bias_missing", add=unchanged),
+    TEXTS.mistake("bias_per_row", add=lambda product, bias: product + bias[:, None]),
+    TEXTS.mistake("bias_subtracted", add=lambda product, bias: product - bias),
+    TEXTS.mistake("bias_multiplied", add=lambda product, bias: product * bias),
+    TEXTS.mistake("bias_summed", add=lambda product, bias: product + bias.sum()),
+    TEXTS.mistake("first_bias_for_all", add=lambda product, bias: product + bias[0]),
+    TEXTS.mistake("bias_before_product", input=lambda x, bias: x if bias is None else x + bias, add=unchanged),
+    TEXTS.mistake("weight_reshaped", product=lambda x, weight: x @ weight.reshape(weight.shape[::-1])),
+    TEXTS.mistake("elementwise_product", product=lambda x, weight: x * weight),
+    TEXTS.mistake("answer_transposed", product=lambda x, weight: weight @ x.T),
+    TEXTS.mistake("input_transposed", product=lambda x, weight: x.T @ weight.T),
+    TEXTS.mistake("summed_over_rows", product=lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))),
+    TEXTS.mistake("relu_applied", finish=lambda answer: numpy.maximum(answer, 0)),
+    TEXTS.mistake("sigmoid_applied", finish=lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)),
+    TEXTS.mistake("tanh_applied", finish=numpy.tanh),
+    TEXTS.mistake("whole_numbers_returned", finish=numpy.trunc),
 )
 
 
@@ -136,10 +134,6 @@ def _columns(inputs: Inputs) -> Inputs | None:
     return inputs | {"x": numpy.ascontiguousarray(inputs["x"].T)} | bias
 
 
-def _columns_back(answer: Any, inputs: Inputs) -> Any:
-    return answer.T if isinstance(answer, numpy.ndarray) and answer.ndim == 2 else answer
-
-
 EXERCISE = Exercise(
     name="linear",
     definition=functions.linear,
@@ -156,19 +150,22 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         THREE_AXES,
-        (
-            Convention(),
+        optional(
             Convention(TEXTS["weight_in_out"], TURNED, undo=TURNED, role="weight"),
-            Convention(TEXTS["columns"], _columns, _columns_back, role="weight"),
+            Convention(
+                TEXTS["columns"],
+                _columns,
+                lambda answer, inputs: answer.T if isinstance(answer, numpy.ndarray) and answer.ndim == 2 else answer,
+                role="weight",
+            ),
         ),
-        (
-            Convention(),
+        optional(
             Convention(
                 TEXTS["with_relu"],
                 steps={"finish": lambda answer: numpy.maximum(answer, 0)},
                 called=r"dense_?layer|layer_?forward",
                 source="relu",
-            ),
+            )
         ),
     ),
     recoveries=RECOVERIES,

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
@@ -61,8 +61,6 @@ STEPS = {
     "average": lambda features, width: 1 / len(features),
 }
 
-BIAS = TEXTS["bias"]
-
 
 def _without_bias(features: Any, residual: Any, width: int) -> Any:
     slope = features.T @ residual
@@ -80,20 +78,18 @@ def _weights_first(point: Any, gradient: Any, rate: float, slope: Any) -> Any:
 
 
 OWN = (
-    TEXTS.mistake("not_averaged", {"average": lambda features, width: 1.0}),
-    TEXTS.mistake("averaged_over_features", {"average": lambda features, width: 1 / width}),
-    TEXTS.mistake("bias_not_updated", {"slope": _without_bias}),
-    TEXTS.mistake("bias_after_weights", {"move": _weights_first}),
-    TEXTS.mistake("features_not_in_gradient", {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())}),
-    TEXTS.mistake("targets_not_used", {"residual": lambda features, theta, targets: features @ theta}),
-    TEXTS.mistake("weights_not_used", {"residual": lambda features, theta, targets: -targets}),
-    TEXTS.mistake("absolute_error", {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)}),
+    TEXTS.mistake("not_averaged", average=lambda features, width: 1.0),
+    TEXTS.mistake("averaged_over_features", average=lambda features, width: 1 / width),
+    TEXTS.mistake("bias_not_updated", slope=_without_bias),
+    TEXTS.mistake("bias_after_weights", move=_weights_first),
+    TEXTS.mistake("features_not_in_gradient", slope=lambda features, residual, width: numpy.full(features.shape[1], residual.sum())),
+    TEXTS.mistake("targets_not_used", residual=lambda features, theta, targets: features @ theta),
+    TEXTS.mistake("weights_not_used", residual=lambda features, theta, targets: -targets),
+    TEXTS.mistake("absolute_error", residual=lambda features, theta, targets: numpy.sign(features @ theta - targets)),
     TEXTS.mistake(
         "first_row_alone",
-        {
-            "residual": lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
-            "average": lambda features, width: 1.0,
-        },
+        residual=lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
+        average=lambda features, width: 1.0,
     ),
 )
 
@@ -193,18 +189,15 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        ROLES("features"),
-        ROLES("targets"),
+        *ROLES.each("features", "targets"),
         ROLES("start", may_change=True),
-        ROLES("start_bias"),
-        ROLES("learning_rate"),
-        ROLES("num_steps"),
+        *ROLES.each("start_bias", "learning_rate", "num_steps"),
     ),
     probes=probes,
     mistakes=(*MISTAKES, *OWN),
     conventions=(
-        (Convention(), Convention(TEXTS["factor_two"], steps={"average": lambda features, width: 2 / len(features)})),
-        (Convention(), Convention(encode=_column, role="targets"), Convention(encode=_numbers, role="features")),
+        optional(Convention(TEXTS["factor_two"], steps={"average": lambda features, width: 2 / len(features)})),
+        optional(Convention(encode=_column, role="targets"), Convention(encode=_numbers, role="features")),
         (
             *(_flattened(each) for each in RETURNS),
             Convention(

@@ -7,10 +7,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.exercises.softmax import ROLES, ROWS
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import FEWER_AXES
+from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.texts import Texts
 
 TEXTS = Texts("log_softmax")
@@ -25,53 +26,44 @@ def recipe(steps: Any, x: Any, axis: int = -1) -> Any:
 
 
 STEPS = {
-    "scale": lambda x: x,
     "shift": lambda x, axis: x.max(axis, keepdims=True),
     "power": numpy.exp,
     "total": lambda powers, axis: powers.sum(axis, keepdims=True),
     "logarithm": numpy.log,
     "join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(total),
-    "finish": lambda answer: answer,
 }
 
 
 MISTAKES = (
-    TEXTS.mistake("logarithm_of_softmax", {"join": lambda x, shift, powers, total, logarithm: logarithm(powers / total)}),
-    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}),
-    TEXTS.mistake("maximum_not_added_back", {"join": lambda x, shift, powers, total, logarithm: x - logarithm(total)}),
-    TEXTS.mistake("maximum_subtracted_twice", {"join": lambda x, shift, powers, total, logarithm: x - 2 * shift - logarithm(total)}),
-    TEXTS.mistake("maximum_added", {"join": lambda x, shift, powers, total, logarithm: x + shift - logarithm(total)}),
+    TEXTS.mistake("logarithm_of_softmax", join=lambda x, shift, powers, total, logarithm: logarithm(powers / total)),
+    TEXTS.mistake("no_shift", shift=lambda x, axis: 0.0),
+    TEXTS.mistake("maximum_not_added_back", join=lambda x, shift, powers, total, logarithm: x - logarithm(total)),
+    TEXTS.mistake("maximum_subtracted_twice", join=lambda x, shift, powers, total, logarithm: x - 2 * shift - logarithm(total)),
+    TEXTS.mistake("maximum_added", join=lambda x, shift, powers, total, logarithm: x + shift - logarithm(total)),
     TEXTS.mistake(
         "maximum_not_in_sum",
-        {
-            "total": lambda powers, axis: powers,
-            "join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(numpy.exp(x).sum(-1, keepdims=True)),
-        },
+        total=unchanged,
+        join=lambda x, shift, powers, total, logarithm: x - shift - logarithm(numpy.exp(x).sum(-1, keepdims=True)),
     ),
-    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}),
-    TEXTS.mistake("sums_everything", {"total": lambda powers, axis: powers.sum()}),
-    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, axis: powers.sum(axis)}),
-    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}),
-    TEXTS.mistake("no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, axis: powers.sum(axis)}),
+    TEXTS.mistake("global_shift", shift=lambda x, axis: x.max()),
+    TEXTS.mistake("sums_everything", total=lambda powers, axis: powers.sum()),
+    TEXTS.mistake("no_keepdims_in_total", total=lambda powers, axis: powers.sum(axis)),
+    TEXTS.mistake("no_keepdims_in_shift", shift=lambda x, axis: x.max(axis)),
+    TEXTS.mistake("no_keepdims", shift=lambda x, axis: x.max(axis), total=lambda powers, axis: powers.sum(axis)),
+    TEXTS.mistake("first_axis", shift=lambda x, axis: x.max(0, keepdims=True), total=lambda powers, axis: powers.sum(0, keepdims=True)),
+    TEXTS.mistake("second_axis", shift=lambda x, axis: x.max(1, keepdims=True), total=lambda powers, axis: powers.sum(1, keepdims=True)),
     TEXTS.mistake(
-        "first_axis", {"shift": lambda x, axis: x.max(0, keepdims=True), "total": lambda powers, axis: powers.sum(0, keepdims=True)}
+        "given_axis_ignored", shift=lambda x, axis: x.max(-1, keepdims=True), total=lambda powers, axis: powers.sum(-1, keepdims=True)
     ),
+    TEXTS.mistake("softmax_returned", join=lambda x, shift, powers, total, logarithm: powers / total),
+    TEXTS.mistake("sign_turned", finish=lambda answer: -answer),
+    TEXTS.mistake("logarithm_missing", join=lambda x, shift, powers, total, logarithm: x - shift - total),
     TEXTS.mistake(
-        "second_axis", {"shift": lambda x, axis: x.max(1, keepdims=True), "total": lambda powers, axis: powers.sum(1, keepdims=True)}
+        "logarithm_inside_sum", join=lambda x, shift, powers, total, logarithm: x - shift - logarithm(powers).sum(-1, keepdims=True)
     ),
-    TEXTS.mistake(
-        "given_axis_ignored",
-        {"shift": lambda x, axis: x.max(-1, keepdims=True), "total": lambda powers, axis: powers.sum(-1, keepdims=True)},
-    ),
-    TEXTS.mistake("softmax_returned", {"join": lambda x, shift, powers, total, logarithm: powers / total}),
-    TEXTS.mistake("sign_turned", {"finish": lambda answer: -answer}),
-    TEXTS.mistake("logarithm_missing", {"join": lambda x, shift, powers, total, logarithm: x - shift - total}),
-    TEXTS.mistake(
-        "logarithm_inside_sum", {"join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(powers).sum(-1, keepdims=True)}
-    ),
-    TEXTS.mistake("mean_for_sum", {"total": lambda powers, axis: powers.mean(axis, keepdims=True)}),
-    TEXTS.mistake("one_added", {"logarithm": numpy.log1p}),
-    TEXTS.mistake("fractions_cut_off", {"finish": numpy.trunc}),
+    TEXTS.mistake("mean_for_sum", total=lambda powers, axis: powers.mean(axis, keepdims=True)),
+    TEXTS.mistake("one_added", logarithm=numpy.log1p),
+    TEXTS.mistake("fractions_cut_off", finish=numpy.trunc),
 )
 
 
@@ -79,38 +71,32 @@ def _log_sum(x: Any) -> float:
     return float(numpy.log(numpy.exp(x).sum()))
 
 
-def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """Measure the factor on x: the slope of the outputs over the inputs."""
-    x = numpy.linspace(-0.7, 0.9, 5) ** 3
-    answer = ask({"x": x})
-    if isinstance(answer, Raised) or numpy.shape(answer) != x.shape or not numpy.isfinite(answer).all():
-        return []
+def _slope(inputs: Inputs, answer: Any) -> float | None:
+    x = inputs["x"]
+    if numpy.shape(answer) != x.shape or not numpy.isfinite(answer).all():
+        return None
     slope, start = numpy.polyfit(x, numpy.asarray(answer, numpy.float64), 1)
-    return [({"x": x}, float(slope))] if numpy.abs(answer - slope * x - start).max() < 1e-5 else []
+    return float(slope) if numpy.abs(answer - slope * x - start).max() < 1e-5 else None
 
 
-def _unit(ask: Any) -> list[tuple[Inputs, float]]:
-    """Measure the factor on the whole output, which is 1/ln 2 in bits."""
-    x = numpy.array([0.2, -0.5, 0.9, 0.0])
-    answer = ask({"x": x})
-    if isinstance(answer, Raised) or numpy.shape(answer) != x.shape or not numpy.isfinite(answer).all():
-        return []
-    factors = numpy.asarray(answer, numpy.float64) / (x - _log_sum(x))
-    return [({"x": x}, float(factors[0]))] if numpy.ptp(factors) < 1e-5 and abs(factors[0] + 1) > 1e-5 else []
+def _scale(ask: Ask) -> Measured:
+    """Measure the factor on x: the slope of the outputs over the inputs."""
+    return measured(ask, [{"x": numpy.linspace(-0.7, 0.9, 5) ** 3}], _slope)
 
 
-def _logarithm(ask: Any) -> list[tuple[Inputs, float]]:
+def _unit(ask: Ask) -> Measured:
+    """Measure the factor on the whole output, which is 1/ln 2 in bits; -1 has a named mistake."""
+    examples = [{"x": numpy.array([0.2, -0.5, 0.9, 0.0])}]
+    found = measured(ask, examples, lambda inputs, answer: factor_of(answer, inputs["x"] - _log_sum(inputs["x"])))
+    return [each for each in found if abs(each[1] + 1) > 1e-5]
+
+
+def _logarithm(ask: Ask) -> Measured:
     """Measure the factor on the logarithm only: the maximum is 0 here, so x - output is the logarithm."""
-    measured = []
-    for x in (numpy.array([0.0, -0.5, -0.9]), numpy.zeros(5)):
-        answer = ask({"x": x})
-        if isinstance(answer, Raised) or numpy.shape(answer) != x.shape or not numpy.isfinite(answer).all():
-            return []
-        factors = (x - numpy.asarray(answer, numpy.float64)) / _log_sum(x)
-        if numpy.ptp(factors) > 1e-5:
-            return []
-        measured.append(({"x": x}, float(factors[0])))
-    return measured
+    examples = [{"x": numpy.array([0.0, -0.5, -0.9])}, {"x": numpy.zeros(5)}]
+    return measured(
+        ask, examples, lambda inputs, answer: factor_of(inputs["x"] - answer, numpy.full_like(inputs["x"], _log_sum(inputs["x"])))
+    )
 
 
 def _floor(ask: Any) -> list[tuple[Inputs, float]]:
@@ -164,6 +150,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(), *FEWER_AXES),),
+    conventions=(optional(*FEWER_AXES),),
     recoveries=RECOVERIES,
 )

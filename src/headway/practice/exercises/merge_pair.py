@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
-from headway.practice.recipes.byte_pairs import merged
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
+from headway.practice.recipes.byte_pairs import first_merged, merged
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -34,13 +34,6 @@ def definition(ids: Any, pair: Any, new_id: int) -> Any:
     return out
 
 
-def _first_only(ids: Any, pair: Any, new_id: int) -> Any:
-    for place in range(len(ids) - 1):
-        if (ids[place], ids[place + 1]) == pair:
-            return [*ids[:place], new_id, *ids[place + 2 :]]
-    return ids
-
-
 def _overlapping(ids: Any, pair: Any, new_id: int) -> Any:
     out, place = [], 0
     while place < len(ids):
@@ -55,43 +48,22 @@ def _second_kept(ids: Any, pair: Any, new_id: int) -> Any:
     return [new_id if place < len(is_pair) and is_pair[place] else token for place, token in enumerate(ids)]
 
 
-def _from_right(ids: Any, pair: Any, new_id: int) -> Any:
-    return merged(ids[::-1], pair[::-1], new_id)[::-1]
-
-
 def _last_dropped(ids: Any, pair: Any, new_id: int) -> Any:
-    out, place = [], 0
-    while place < len(ids) - 1:
-        is_pair = (ids[place], ids[place + 1]) == pair
-        out.append(new_id if is_pair else ids[place])
-        place += 2 if is_pair else 1
-    return out
-
-
-def _either_order(ids: Any, pair: Any, new_id: int) -> Any:
-    out, place = [], 0
-    while place < len(ids):
-        is_pair = place + 1 < len(ids) and (ids[place], ids[place + 1]) in (pair, pair[::-1])
-        out.append(new_id if is_pair else ids[place])
-        place += 2 if is_pair else 1
-    return out
-
-
-def _last_pair_missed(ids: Any, pair: Any, new_id: int) -> Any:
-    return merged(ids[:-1], pair, new_id) + ids[-1:]
+    out = merged(ids, pair, new_id)
+    return out if out[-1:] == [new_id] else out[:-1]
 
 
 STEPS: dict[str, Step] = {"merge": merged}
 
 MISTAKES = (
-    TEXTS.mistake("first_occurrence_only", {"merge": _first_only}),
-    TEXTS.mistake("overlapping_occurrences", {"merge": _overlapping}),
-    TEXTS.mistake("second_token_kept", {"merge": _second_kept}),
-    TEXTS.mistake("from_the_right", {"merge": _from_right}),
-    TEXTS.mistake("last_token_dropped", {"merge": _last_dropped}),
-    TEXTS.mistake("last_pair_missed", {"merge": _last_pair_missed}),
-    TEXTS.mistake("either_order", {"merge": _either_order}),
-    TEXTS.mistake("nothing_merged", {"merge": lambda ids, pair, new_id: ids}),
+    TEXTS.mistake("first_occurrence_only", merge=first_merged),
+    TEXTS.mistake("overlapping_occurrences", merge=_overlapping),
+    TEXTS.mistake("second_token_kept", merge=_second_kept),
+    TEXTS.mistake("from_the_right", merge=lambda ids, pair, new_id: merged(ids[::-1], pair[::-1], new_id)[::-1]),
+    TEXTS.mistake("last_token_dropped", merge=_last_dropped),
+    TEXTS.mistake("last_pair_missed", merge=lambda ids, pair, new_id: merged(ids[:-1], pair, new_id) + ids[-1:]),
+    TEXTS.mistake("either_order", merge=lambda ids, pair, new_id: merged(ids, pair, new_id, pair[::-1])),
+    TEXTS.mistake("nothing_merged", merge=unchanged),
 )
 
 
@@ -120,6 +92,12 @@ def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     return numpy.array([known[each] for each in word]) if is_known else answer
 
 
+def _of_one_word(answer: Any, inputs: Inputs) -> Any:
+    """Return the only sequence of a list; the output itself if it has another form."""
+    is_list = isinstance(answer, tuple) or (isinstance(answer, numpy.ndarray) and answer.ndim > 1)
+    return answer[0] if is_list and len(answer) == 1 else answer
+
+
 CORPORA = (
     lambda word: [word],
     lambda word: {tuple(word): 3},
@@ -128,9 +106,9 @@ CORPORA = (
 )
 """Forms of a corpus of one word: a list, words with their frequencies, as tuples or as text with spaces, or the word alone."""
 
-FORMS = (
-    Convention(),
+FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
+    Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
 )
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Probe, Step
+from headway.practice.exercise import Probe, Step, unchanged
 from headway.practice.recipes import distributions
-from headway.practice.recipes.distributions import kept, required, softmax
+from headway.practice.recipes.distributions import FLAT, SEVERAL, STEEP, kept, of_rows, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("min_p")
@@ -36,30 +36,26 @@ STEPS: dict[str, Step] = {
 }
 
 MISTAKES = (
-    TEXTS.mistake("not_relative", {"threshold": lambda probabilities, min_p: min_p}),
-    TEXTS.mistake("share_of_the_batch", {"threshold": lambda probabilities, min_p: min_p * probabilities.max()}),
-    TEXTS.mistake("likely_dropped", {"keep": lambda probabilities, threshold: probabilities < threshold}),
-    TEXTS.mistake("share_of_logits", {"probabilities": lambda logits: logits}),
-    TEXTS.mistake("one_minus_p", {"threshold": lambda probabilities, min_p: (1 - min_p) * probabilities.max(-1, keepdims=True)}),
-    TEXTS.mistake("nothing_dropped", {"keep": lambda probabilities, threshold: probabilities >= 0}),
-    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits: softmax(numpy.where(is_kept, logits, 0))}),
+    TEXTS.mistake("not_relative", threshold=lambda probabilities, min_p: min_p),
+    TEXTS.mistake("share_of_the_batch", threshold=lambda probabilities, min_p: min_p * probabilities.max()),
+    TEXTS.mistake("likely_dropped", keep=lambda probabilities, threshold: probabilities < threshold),
+    TEXTS.mistake("share_of_logits", probabilities=unchanged),
+    TEXTS.mistake("one_minus_p", threshold=lambda probabilities, min_p: (1 - min_p) * probabilities.max(-1, keepdims=True)),
+    TEXTS.mistake("nothing_dropped", keep=lambda probabilities, threshold: probabilities >= 0),
+    TEXTS.mistake("hidden_logit_is_zero", finish=lambda is_kept, logits: softmax(numpy.where(is_kept, logits, 0))),
 )
 
 
 def probes() -> tuple[Probe, ...]:
     """Probabilities that are not at the threshold: flat, steep; several rows; a temperature."""
     random = numpy.random.default_rng(31)
-    flat = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
-    rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
     return (
-        Probe("flat", {"logits": flat, "min_p": 0.5}),
-        Probe("little", {"logits": flat, "min_p": 0.1}),
-        Probe("steep", {"logits": numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4, "min_p": 0.3}),
-        Probe("rows", {"logits": rows, "min_p": 0.25}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe(
-            "square", {"logits": random.standard_normal((4, 4)) * 1.5, "min_p": 0.3}, distributions.BATCH, caution=distributions.ROWS_APART
-        ),
-        Probe("with temperature", {"logits": flat, "min_p": 0.5, "temperature": 0.5}),
+        Probe("flat", {"logits": FLAT, "min_p": 0.5}),
+        Probe("little", {"logits": FLAT, "min_p": 0.1}),
+        Probe("steep", {"logits": STEEP, "min_p": 0.3}),
+        of_rows("rows", SEVERAL, min_p=0.25),
+        of_rows("square", random.standard_normal((4, 4)) * 1.5, min_p=0.3),
+        Probe("with temperature", {"logits": FLAT, "min_p": 0.5, "temperature": 0.5}),
     )
 
 

@@ -13,7 +13,20 @@ from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHO
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.rotation import ROTATED
-from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.recipes.sequences import (
+    BATCH,
+    LENGTHS,
+    MASK,
+    MATRICES,
+    NARROWER,
+    PADDING,
+    SINGLE,
+    UNBATCHED,
+    WHOLE,
+    Draw,
+    whole,
+    with_biases,
+)
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
 
@@ -23,8 +36,8 @@ def probes() -> tuple[Probe, ...]:
     heads = {"num_heads": 3}
     held = draw.weights(12, 12, output=12)
     biased = draw.weights(12, 12, output=12, biases=projections.PARTS)
-    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
-    inner = {name: array for name, array in biased.items() if name != "output_bias"}
+    outer = with_biases(biased, "output")
+    inner = with_biases(biased, *projections.PARTS[:3])
     padding = PADDING[:, None, None]
     return (
         Probe("batch", draw.itself(2, 5, 12) | held | heads, BATCH),

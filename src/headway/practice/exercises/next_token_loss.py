@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.exercises import cross_entropy
-from headway.practice.exercises.cross_entropy.mistakes import MISTAKES as OF_LOSSES
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -36,17 +36,16 @@ TOGETHER = (
 )  # fmt: skip
 """Mistakes in any cross-entropy."""
 
-SLICES = r"\[.*:"
 
 MISTAKES = (
-    TEXTS.mistake("not_shifted", {"shift": lambda logits, token_ids: (logits, token_ids)}),
-    TEXTS.mistake("shifted_backwards", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., :-1])}),
-    TEXTS.mistake("shifted_by_two", {"shift": lambda logits, token_ids: (logits[..., :-2, :], token_ids[..., 2:])}),
-    TEXTS.mistake("last_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., :-1])}),
-    TEXTS.mistake("first_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., 1:])}),
-    TEXTS.mistake("rolled_around", {"shift": lambda logits, token_ids: (logits, numpy.roll(token_ids, -1, -1))}),
-    TEXTS.mistake("shifted_along_batch", {"shift": lambda logits, token_ids: (logits[:-1], token_ids[1:])}),
-    *(each for each in OF_LOSSES if each.name in TOGETHER),
+    TEXTS.mistake("not_shifted", shift=lambda logits, token_ids: (logits, token_ids)),
+    TEXTS.mistake("shifted_backwards", shift=lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., :-1])),
+    TEXTS.mistake("shifted_by_two", shift=lambda logits, token_ids: (logits[..., :-2, :], token_ids[..., 2:])),
+    TEXTS.mistake("last_left_out_of_both", shift=lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., :-1])),
+    TEXTS.mistake("first_left_out_of_both", shift=lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., 1:])),
+    TEXTS.mistake("rolled_around", shift=lambda logits, token_ids: (logits, numpy.roll(token_ids, -1, -1))),
+    TEXTS.mistake("shifted_along_batch", shift=lambda logits, token_ids: (logits[:-1], token_ids[1:])),
+    *(each for each in cross_entropy.MISTAKES if each.name in TOGETHER),
 )
 
 
@@ -75,13 +74,6 @@ EXERCISE = Exercise(
     roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(
-        (
-            Convention(),
-            Convention(
-                TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer
-            ),
-        ),
-    ),
+    conventions=(optional(Convention(TEXTS["several_values"], decode=first_of_tuple())),),
     related=("cross_entropy",),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -38,20 +38,18 @@ STEPS = {
     "pad": lambda given: 0 if given is None else given,
     "real": lambda x, pad_id: x != pad_id,
     "place": lambda real: real[:, None, :],
-    "say": lambda allowed: allowed,
 }
 
-EDGE = r"<|>|arange|range|\+ *1|- *1"
 
 MISTAKES = (
-    TEXTS.mistake("one_pad_visible", {"real": _shifted(1)}),
-    TEXTS.mistake("last_token_hidden", {"real": _shifted(-1)}),
-    TEXTS.mistake("on_rows", {"place": lambda real: real[:, :, None]}),
-    TEXTS.mistake("pad_id_ignored", {"pad": lambda given: 0}),
-    TEXTS.mistake("smaller_ids_hidden", {"real": lambda x, pad_id: x > pad_id}),
-    TEXTS.mistake("left_for_right", {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)}),
-    TEXTS.mistake("first_sequence_for_all", {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)}),
-    TEXTS.mistake("nothing_hidden", {"real": lambda x, pad_id: numpy.ones(x.shape, bool)}),
+    TEXTS.mistake("one_pad_visible", real=_shifted(1)),
+    TEXTS.mistake("last_token_hidden", real=_shifted(-1)),
+    TEXTS.mistake("on_rows", place=lambda real: real[:, :, None]),
+    TEXTS.mistake("pad_id_ignored", pad=lambda given: 0),
+    TEXTS.mistake("smaller_ids_hidden", real=lambda x, pad_id: x > pad_id),
+    TEXTS.mistake("left_for_right", real=lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)),
+    TEXTS.mistake("first_sequence_for_all", real=lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)),
+    TEXTS.mistake("nothing_hidden", real=lambda x, pad_id: numpy.ones(x.shape, bool)),
     *FORMS_MISTAKES,
 )
 
@@ -106,10 +104,6 @@ def _as_lengths(*, is_told: bool) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
-def _two_sequences(inputs: Inputs) -> Inputs:
-    return inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}
-
-
 def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
     return lambda inputs: inputs if "pad_id" in inputs else inputs | {"x": numpy.where(inputs["x"] == 0, pad_id, inputs["x"])}
 
@@ -131,18 +125,15 @@ def _masks() -> list[Inputs]:
     return [{"x": (each["x"] != 0).astype(numpy.int64)} for each in _examples()]
 
 
-TAKES = (
-    Convention(),
+TAKES = optional(
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),
-    Convention(encode=_two_sequences, role="queries"),
+    Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
-PAD_IDS = (
-    Convention(),
-    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
+PAD_IDS = optional(
+    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256))
 )
-LEFT = TEXTS["left"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -155,7 +146,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("longer", {"x": numpy.array([[5, 6, 0, 0], [9, 4, 3, 0]])}, TEXTS["longer"]),
         Probe("another id", {"x": numpy.array([[5, 0, 7, 7], [9, 4, 3, 0], [2, 7, 7, 7]]), "pad_id": 7}),
         Probe("a large id", {"x": numpy.array([[5, 0, 99], [1, 4, 3]]), "pad_id": 99}),
-        Probe("left", {"x": numpy.array([[0, 0, 5, 6], [0, 9, 4, 3]])}, LEFT),
+        Probe("left", {"x": numpy.array([[0, 0, 5, 6], [0, 9, 4, 3]])}, TEXTS["left"]),
     )
 
 
@@ -168,8 +159,7 @@ EXERCISE = Exercise(
         ROLES("x"),
         ROLES("pad_id", neutral=0),
         ROLES("num_queries", neutral=3),
-        ROLES("queries"),
-        ROLES("lengths"),
+        *ROLES.each("queries", "lengths"),
         ROLES("seq_len", neutral=None),
         *OPTIONS,
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, unchanged
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -36,17 +36,15 @@ def _added(pairs: Any, counts: dict[Any, int]) -> dict[Any, int]:
 STEPS: dict[str, Step] = {"pairs": lambda ids: list(pairwise(ids)), "tally": _added}
 
 MISTAKES = (
-    TEXTS.mistake("last_pair_missing", {"pairs": lambda ids: list(pairwise(ids))[:-1]}),
-    TEXTS.mistake("every_other_pair", {"pairs": lambda ids: list(pairwise(ids))[::2]}),
-    TEXTS.mistake("runs_counted_once", {"pairs": lambda ids: _without_overlap(ids)}),
-    TEXTS.mistake("order_lost", {"pairs": lambda ids: [tuple(sorted(pair)) for pair in pairwise(ids)]}),
-    TEXTS.mistake("counted_once_each", {"tally": lambda pairs, counts: counts | dict.fromkeys(pairs, 1)}),
-    TEXTS.mistake(
-        "counted_one_too_few", {"tally": lambda pairs, counts: {pair: count - 1 for pair, count in _added(pairs, counts).items()}}
-    ),
-    TEXTS.mistake("tokens_not_pairs", {"pairs": lambda ids: ids}),
-    TEXTS.mistake("end_joined_to_start", {"pairs": lambda ids: [(ids[place - 1], ids[place]) for place in range(len(ids))]}),
-    TEXTS.mistake("earlier_counts_lost", {"tally": lambda pairs, counts: _added(pairs, {})}),
+    TEXTS.mistake("last_pair_missing", pairs=lambda ids: list(pairwise(ids))[:-1]),
+    TEXTS.mistake("every_other_pair", pairs=lambda ids: list(pairwise(ids))[::2]),
+    TEXTS.mistake("runs_counted_once", pairs=lambda ids: _without_overlap(ids)),
+    TEXTS.mistake("order_lost", pairs=lambda ids: [tuple(sorted(pair)) for pair in pairwise(ids)]),
+    TEXTS.mistake("counted_once_each", tally=lambda pairs, counts: counts | dict.fromkeys(pairs, 1)),
+    TEXTS.mistake("counted_one_too_few", tally=lambda pairs, counts: {pair: count - 1 for pair, count in _added(pairs, counts).items()}),
+    TEXTS.mistake("tokens_not_pairs", pairs=unchanged),
+    TEXTS.mistake("end_joined_to_start", pairs=lambda ids: [(ids[place - 1], ids[place]) for place in range(len(ids))]),
+    TEXTS.mistake("earlier_counts_lost", tally=lambda pairs, counts: _added(pairs, {})),
 )
 
 

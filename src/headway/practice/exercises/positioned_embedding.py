@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional
 from headway.practice.exercises import embed, sinusoidal_positions
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -27,7 +27,7 @@ def definition(token_ids: Any, table: Any) -> Any:
     return sinusoidal_positions.definition(x=functions.embed(token_ids, table))
 
 
-STEPS = {**sinusoidal_positions.STEPS, "ids": embed.STEPS["ids"], "look_up": embed.STEPS["look_up"]}
+STEPS = {**sinusoidal_positions.STEPS, "look_up": embed.STEPS["look_up"]}
 OF_TOKENS = ("columns_taken", "ids_counted_from_one", "one_row_too_far", "row_zero_is_zeros")
 WITHOUT_EFFECT = ("base_ignored", "offset_ignored", "positions_not_floating", "transposed", "power_of_two_first_divides")
 MISTAKES = (
@@ -42,10 +42,6 @@ def _first_axis(axis: int) -> Any:
         return inputs | {"token_ids": ids.swapaxes(0, 1) if axis else ids[None]} if (ids.ndim == 2) == bool(axis) else None
 
     return encode
-
-
-def _sequence_first(answer: Any, inputs: Inputs) -> Any:
-    return answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer
 
 
 def probes() -> tuple[Probe, ...]:
@@ -76,15 +72,14 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (
-            Convention(),
+        optional(
             Convention(
                 TEXTS["sequence_first"],
                 _first_axis(1),
-                _sequence_first,
+                lambda answer, inputs: answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer,
                 source=r"\A(?!(.|\n)*\(\s*(batch\w*|bs|b)\s*,\s*(seq\w*|s|t|l)\b)(.|\n)*((seq\w*|s|t|l), *(batch|bs|b|n)\w*|pe\[:.*(shape\[0\]|size\(0\)|len\())",
-            ),
+            )
         ),
-        (Convention(), Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5})),
+        optional(Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5})),
     ),
 )

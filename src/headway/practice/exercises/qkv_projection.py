@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS
 from headway.practice.recipes.projection_mistakes import WEIGHTS
 from headway.practice.recipes.projections import FUSED, PARTS, SEQUENCE, SIZES, project
@@ -27,12 +27,12 @@ def recipe(steps: Any, x: Any, **weights: Any) -> tuple[Any, ...]:
     return steps.give(tuple(steps.project(x, held[f"{part}_weight"], held[f"{part}_bias"]) for part in PARTS[:3]))
 
 
-STEPS = {"weights": lambda held: held, "project": project, "give": lambda answers: answers}
+STEPS = {"project": project}
 
 MISTAKES = (
     *(each for each in WEIGHTS if "output" not in each.name),
-    TEXTS.mistake("element_by_element", {"project": lambda x, weight, bias: x * weight.T}),
-    TEXTS.mistake("query_alone", {"give": lambda answers: answers[0]}),
+    TEXTS.mistake("element_by_element", project=lambda x, weight, bias: x * weight.T),
+    TEXTS.mistake("query_alone", give=lambda answers: answers[0]),
 )
 
 
@@ -70,6 +70,6 @@ EXERCISE = Exercise(
     roles=(SEQUENCE, *(role for role in WEIGHT_ROLES if "output" not in role.name), *SIZES),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(WEIGHT_FORMS, (Convention(), Convention(decode=_as_tuple))),
+    conventions=(WEIGHT_FORMS, optional(Convention(decode=_as_tuple))),
     fused=FUSED,
 )

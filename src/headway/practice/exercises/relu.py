@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe
+from headway.practice.exercise import Exercise, Inputs, Probe, unchanged
 from headway.practice.recipes.activations import X, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
 from headway.practice.texts import Texts
 
@@ -20,7 +20,7 @@ def recipe(steps: Any, x: Any) -> Any:
     return steps.finish(numpy.where(x > 0, steps.above(x), steps.below(x)))
 
 
-STEPS = {"above": lambda x: x, "below": lambda x: numpy.zeros_like(x), "finish": lambda answer: answer}
+STEPS = {"below": numpy.zeros_like}
 
 
 def both_sides(function: Any) -> dict[str, Any]:
@@ -29,26 +29,26 @@ def both_sides(function: Any) -> dict[str, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake("negative_part", {"above": lambda x: numpy.zeros_like(x), "below": lambda x: x}),
-    TEXTS.mistake("absolute_value", both_sides(numpy.abs)),
-    TEXTS.mistake("not_bent", both_sides(lambda x: x)),
-    TEXTS.mistake("sign_turned", both_sides(lambda x: -numpy.maximum(x, 0))),
-    TEXTS.mistake("of_minus_x", both_sides(lambda x: numpy.maximum(-x, 0))),
-    TEXTS.mistake("derivative_returned", {"above": numpy.ones_like}),
-    TEXTS.mistake("capped_at_six", {"above": lambda x: numpy.minimum(x, 6)}),
-    TEXTS.mistake("capped_at_one", {"above": lambda x: numpy.minimum(x, 1)}),
-    TEXTS.mistake("threshold_is_one", both_sides(lambda x: numpy.where(x > 1, x, 0))),
-    TEXTS.mistake("floor_is_one", both_sides(lambda x: numpy.maximum(x, 1))),
-    TEXTS.mistake("squared", {"above": lambda x: x * x}),
-    TEXTS.mistake("sigmoid", both_sides(sigmoid)),
-    TEXTS.mistake("softplus", both_sides(softplus)),
-    TEXTS.mistake("gelu", both_sides(gelu)),
-    TEXTS.mistake("silu", both_sides(silu)),
-    TEXTS.mistake("elu", {"below": elu}),
-    TEXTS.mistake("tanh", both_sides(numpy.tanh)),
-    TEXTS.mistake("negatives_dropped", {"finish": lambda answer: answer[answer > 0]}),
-    TEXTS.mistake("maximum_of_all", {"finish": lambda answer: answer.max(initial=0)}),
-    TEXTS.mistake("whole_numbers_returned", {"finish": numpy.trunc}),
+    TEXTS.mistake("negative_part", above=lambda x: numpy.zeros_like(x), below=unchanged),
+    TEXTS.mistake("absolute_value", **both_sides(numpy.abs)),
+    TEXTS.mistake("not_bent", **both_sides(lambda x: x)),
+    TEXTS.mistake("sign_turned", **both_sides(lambda x: -numpy.maximum(x, 0))),
+    TEXTS.mistake("of_minus_x", **both_sides(lambda x: numpy.maximum(-x, 0))),
+    TEXTS.mistake("derivative_returned", above=numpy.ones_like),
+    TEXTS.mistake("capped_at_six", above=lambda x: numpy.minimum(x, 6)),
+    TEXTS.mistake("capped_at_one", above=lambda x: numpy.minimum(x, 1)),
+    TEXTS.mistake("threshold_is_one", **both_sides(lambda x: numpy.where(x > 1, x, 0))),
+    TEXTS.mistake("floor_is_one", **both_sides(lambda x: numpy.maximum(x, 1))),
+    TEXTS.mistake("squared", above=lambda x: x * x),
+    TEXTS.mistake("sigmoid", **both_sides(sigmoid)),
+    TEXTS.mistake("softplus", **both_sides(softplus)),
+    TEXTS.mistake("gelu", **both_sides(gelu)),
+    TEXTS.mistake("silu", **both_sides(silu)),
+    TEXTS.mistake("elu", below=elu),
+    TEXTS.mistake("tanh", **both_sides(numpy.tanh)),
+    TEXTS.mistake("negatives_dropped", finish=lambda answer: answer[answer > 0]),
+    TEXTS.mistake("maximum_of_all", finish=lambda answer: answer.max(initial=0)),
+    TEXTS.mistake("whole_numbers_returned", finish=numpy.trunc),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
@@ -29,14 +29,11 @@ def recipe(steps: Any, x: Any, weight: Any = None, eps: float | None = None) -> 
 
 STEPS = {
     "promote": lambda x: x.astype(numpy.float64),
-    "before": lambda x, weight: x,
     "mean_square": lambda x: (x**2).mean(-1, keepdims=True),
     "eps": eps_of(EPS),
     "root": lambda mean_square, eps: numpy.sqrt(mean_square + eps),
-    "centre": lambda x: x,
     "divide": lambda x, root: x / root,
     "scale": lambda normed, weight: normed * weight,
-    "finish": lambda answer: answer,
 }
 
 ROOT = TEXTS["root"]
@@ -47,42 +44,39 @@ def _over(axis: Any, keepdims: bool = True) -> dict[str, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake(
-        "mean_subtracted", {"centre": lambda x: x - x.mean(-1, keepdims=True), "mean_square": lambda x: x.var(-1, keepdims=True)}
-    ),
-    TEXTS.mistake("mean_subtracted_above_alone", {"centre": lambda x: x - x.mean(-1, keepdims=True)}),
-    TEXTS.mistake("variance_for_mean_square", {"mean_square": lambda x: x.var(-1, keepdims=True)}),
-    TEXTS.mistake("sum_for_mean", {"mean_square": lambda x: (x**2).sum(-1, keepdims=True)}),
-    TEXTS.mistake("mean_over_n_minus_one", {"mean_square": lambda x: (x**2).sum(-1, keepdims=True) / (x.shape[-1] - 1)}),
-    TEXTS.mistake("root_missing", {"root": lambda mean_square, eps: mean_square + eps}),
-    TEXTS.mistake("square_for_root", {"root": lambda mean_square, eps: (mean_square + eps) ** 2}),
-    TEXTS.mistake("multiplied_by_root", {"divide": lambda x, root: x * root}),
-    TEXTS.mistake("root_returned", {"divide": lambda x, root: numpy.broadcast_to(root, x.shape), "scale": lambda normed, weight: normed}),
-    TEXTS.mistake("mean_of_root", {"mean_square": lambda x: numpy.abs(x).mean(-1, keepdims=True) ** 2}),
-    TEXTS.mistake("not_squared", {"mean_square": lambda x: x.mean(-1, keepdims=True)}),
-    TEXTS.mistake("mean_squared", {"mean_square": lambda x: x.mean(-1, keepdims=True) ** 2}),
-    TEXTS.mistake("eps_missing", {"eps": lambda given: 0.0}),
-    TEXTS.mistake("eps_ignored", {"eps": lambda given: EPS}),
-    TEXTS.mistake("eps_subtracted", {"root": lambda mean_square, eps: numpy.sqrt(mean_square - eps)}),
+    TEXTS.mistake("mean_subtracted", centre=lambda x: x - x.mean(-1, keepdims=True), mean_square=lambda x: x.var(-1, keepdims=True)),
+    TEXTS.mistake("mean_subtracted_above_alone", centre=lambda x: x - x.mean(-1, keepdims=True)),
+    TEXTS.mistake("variance_for_mean_square", mean_square=lambda x: x.var(-1, keepdims=True)),
+    TEXTS.mistake("sum_for_mean", mean_square=lambda x: (x**2).sum(-1, keepdims=True)),
+    TEXTS.mistake("mean_over_n_minus_one", mean_square=lambda x: (x**2).sum(-1, keepdims=True) / (x.shape[-1] - 1)),
+    TEXTS.mistake("root_missing", root=lambda mean_square, eps: mean_square + eps),
+    TEXTS.mistake("square_for_root", root=lambda mean_square, eps: (mean_square + eps) ** 2),
+    TEXTS.mistake("multiplied_by_root", divide=lambda x, root: x * root),
+    TEXTS.mistake("root_returned", divide=lambda x, root: numpy.broadcast_to(root, x.shape), scale=unchanged),
+    TEXTS.mistake("mean_of_root", mean_square=lambda x: numpy.abs(x).mean(-1, keepdims=True) ** 2),
+    TEXTS.mistake("not_squared", mean_square=lambda x: x.mean(-1, keepdims=True)),
+    TEXTS.mistake("mean_squared", mean_square=lambda x: x.mean(-1, keepdims=True) ** 2),
+    TEXTS.mistake("eps_missing", eps=lambda given: 0.0),
+    TEXTS.mistake("eps_ignored", eps=lambda given: EPS),
+    TEXTS.mistake("eps_subtracted", root=lambda mean_square, eps: numpy.sqrt(mean_square - eps)),
     TEXTS.mistake(
         "eps_before_mean",
-        {"root": lambda mean_square, eps: numpy.sqrt(mean_square), "mean_square": lambda x: ((x + EPS) ** 2).mean(-1, keepdims=True)},
+        root=lambda mean_square, eps: numpy.sqrt(mean_square),
+        mean_square=lambda x: ((x + EPS) ** 2).mean(-1, keepdims=True),
     ),
-    TEXTS.mistake("first_axis", _over(0)),
-    TEXTS.mistake("second_axis", _over(1)),
-    TEXTS.mistake("all_axes", _over(None)),
-    TEXTS.mistake("all_axes_but_the_first", _over(lambda x: tuple(range(1, x.ndim)))),
-    TEXTS.mistake("no_keepdims", _over(-1, False)),
-    TEXTS.mistake("weight_missing", {"scale": lambda normed, weight: normed}),
+    TEXTS.mistake("first_axis", **_over(0)),
+    TEXTS.mistake("second_axis", **_over(1)),
+    TEXTS.mistake("all_axes", **_over(None)),
+    TEXTS.mistake("all_axes_but_the_first", **_over(lambda x: tuple(range(1, x.ndim)))),
+    TEXTS.mistake("no_keepdims", **_over(-1, False)),
+    TEXTS.mistake("weight_missing", scale=unchanged),
+    TEXTS.mistake("weight_before_norm", before=lambda x, weight: x if weight is None else x * weight, scale=unchanged),
+    TEXTS.mistake("weight_added", scale=lambda normed, weight: normed + weight),
+    TEXTS.mistake("weight_divides", scale=lambda normed, weight: normed / weight),
+    TEXTS.mistake("one_plus_weight", scale=lambda normed, weight: normed * (1 + weight)),
+    TEXTS.mistake("weight_per_row", scale=lambda normed, weight: normed * weight[:, None]),
     TEXTS.mistake(
-        "weight_before_norm", {"before": lambda x, weight: x if weight is None else x * weight, "scale": lambda normed, weight: normed}
-    ),
-    TEXTS.mistake("weight_added", {"scale": lambda normed, weight: normed + weight}),
-    TEXTS.mistake("weight_divides", {"scale": lambda normed, weight: normed / weight}),
-    TEXTS.mistake("one_plus_weight", {"scale": lambda normed, weight: normed * (1 + weight)}),
-    TEXTS.mistake("weight_per_row", {"scale": lambda normed, weight: normed * weight[:, None]}),
-    TEXTS.mistake(
-        "computed_in_half_precision", {"promote": lambda x: x.astype(numpy.float16), "finish": lambda answer: answer.astype(numpy.float16)}
+        "computed_in_half_precision", promote=lambda x: x.astype(numpy.float16), finish=lambda answer: answer.astype(numpy.float16)
     ),
 )
 
@@ -122,8 +116,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-PLACES = (
-    Convention(),
+PLACES = optional(
     Convention(TEXTS["eps_outside"], steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps}),
     Convention(TEXTS["eps_as_bound"], steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)}),
 )
@@ -140,8 +133,7 @@ EXERCISE = Exercise(
         eps_conventions(EPS),
         PLACES,
         THREE_AXES,
-        (
-            Convention(),
+        optional(
             Convention(
                 TEXTS["one_plus_weight"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},

@@ -9,9 +9,11 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast, to_numpy
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
-from headway.practice.exercises.rotary.steps import exponents, powers
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional
+from headway.practice.exercises.rotary import given_or
+from headway.practice.exercises.rotary.steps import WRONG_FREQUENCIES, exponents, powers
 from headway.practice.recipes.encoding import without
+from headway.practice.recipes.measuring import Ask, Measured, base_of
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -47,37 +49,28 @@ STEPS: dict[str, Step] = {
     "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
 }
 
-EXPONENT = r"\*\*|pow|exp|arange"
-
 
 MISTAKES = (
-    TEXTS.mistake("exponent_not_doubled", {"frequencies": powers(lambda width: numpy.arange(width // 2) / width)}),
-    TEXTS.mistake("exponent_doubled_twice", {"frequencies": powers(lambda width: 2 * exponents(width))}),
-    TEXTS.mistake("exponent_counts_from_one", {"frequencies": powers(lambda width: exponents(width) + 2 / width)}),
-    TEXTS.mistake("last_exponent_is_one", {"frequencies": powers(lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1))}),
-    TEXTS.mistake("exponent_is_zero", {"frequencies": powers(lambda width: 0 * exponents(width))}),
-    TEXTS.mistake("multiplied_by_power", {"frequencies": powers(lambda width: -exponents(width))}),
-    TEXTS.mistake("theta_ignored", {"frequencies": lambda width, theta: 10000.0 ** -exponents(width)}),
-    TEXTS.mistake("positions_from_one", {"positions": lambda seq_len: numpy.arange(seq_len) + 1}),
-    TEXTS.mistake("sine_missing", {"waves": lambda angles: (numpy.cos(angles), numpy.cos(angles))}),
-    TEXTS.mistake("cosine_missing", {"waves": lambda angles: (numpy.sin(angles), numpy.sin(angles))}),
-    TEXTS.mistake("sine_and_cosine_exchanged", {"waves": lambda angles: (numpy.sin(angles), numpy.cos(angles))}),
-    TEXTS.mistake("sine_negative", {"waves": lambda angles: (numpy.cos(angles), -numpy.sin(angles))}),
+    *(TEXTS.mistake(name, frequencies=step) for name, step in WRONG_FREQUENCIES.items()),
+    TEXTS.mistake("positions_from_one", positions=lambda seq_len: numpy.arange(seq_len) + 1),
+    TEXTS.mistake("sine_missing", waves=lambda angles: (numpy.cos(angles), numpy.cos(angles))),
+    TEXTS.mistake("cosine_missing", waves=lambda angles: (numpy.sin(angles), numpy.sin(angles))),
+    TEXTS.mistake("sine_and_cosine_exchanged", waves=lambda angles: (numpy.sin(angles), numpy.cos(angles))),
+    TEXTS.mistake("sine_negative", waves=lambda angles: (numpy.cos(angles), -numpy.sin(angles))),
 )
 
 
-def _theta(ask: Any) -> list[tuple[Inputs, float]]:
-    """Measure the base from the second frequency, read as the angle of position 1."""
-    measured = []
+def _theta(ask: Ask) -> Measured:
+    """Measure the base from the frequencies, read as the angles of position 1; the named mistakes in the exponent give the others."""
+    found: Measured = []
     for head_dim in (8, 12):
-        found = _read_frequencies(ask, head_dim)
-        if found is None or abs(found[0] - 1) > 1e-3 or not (found > 0).all():
+        frequencies = _read_frequencies(ask, head_dim)
+        is_series = frequencies is not None and abs(frequencies[0] - 1) <= 1e-3
+        base = base_of(frequencies, head_dim, 1.0, 100.0, 1e8, 1e-4) if is_series else None
+        if base is None:
             return []
-        bases = found[1:] ** (-head_dim / (2 * numpy.arange(1, head_dim // 2)))
-        if numpy.ptp(bases) > 1e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
-            return []  # the named mistakes in the exponent give these
-        measured.append(({"head_dim": head_dim}, float(numpy.median(bases))))
-    return measured
+        found.append(({}, base))
+    return found
 
 
 def _read_frequencies(ask: Any, head_dim: int) -> Any:
@@ -88,10 +81,6 @@ def _read_frequencies(ask: Any, head_dim: int) -> Any:
         if isinstance(answer, tuple) and all(getattr(each, "shape", None) == (7, head_dim // 2) for each in answer):
             return numpy.arctan2(answer[1][1], answer[0][1]).astype(numpy.float64)
     return None
-
-
-def _number_or(number_of: Callable[[Inputs], float]) -> Step:
-    return lambda width, theta: (number_of({}) if theta == 10000.0 else float(theta)) ** -exponents(width)
 
 
 def probes() -> tuple[Probe, ...]:
@@ -121,13 +110,9 @@ def _num_rows(inputs: Inputs) -> Any:
 def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding that passes the number of rows as the shape of x."""
 
-    def encode(inputs: Inputs) -> Inputs | None:
-        if "seq_len" not in inputs:
-            return None
-        rest = without(inputs, "seq_len")
-        return rest | {"x": numpy.zeros(shape(inputs["seq_len"], inputs["head_dim"]))}
-
-    return encode
+    return lambda inputs: (
+        without(inputs, "seq_len") | {"x": numpy.zeros(shape(inputs["seq_len"], inputs["head_dim"]))} if "seq_len" in inputs else None
+    )
 
 
 def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], Inputs | None]:
@@ -137,8 +122,7 @@ def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], In
         if "seq_len" not in inputs and "positions" not in inputs:
             return None
         at = inputs["positions"] if "positions" in inputs else numpy.arange(inputs["seq_len"])
-        rest = {name: value for name, value in inputs.items() if is_both or name != "seq_len"}
-        return rest | {"positions": at.reshape(*leading, -1)}
+        return (inputs if is_both else without(inputs, "seq_len")) | {"positions": at.reshape(*leading, -1)}
 
     return encode
 
@@ -159,8 +143,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (
-            Convention(),
+        optional(
             *(
                 Convention(encode=_as_positions(*leading, is_both=is_both), role="positions", is_required=True)
                 for is_both in (False, True)
@@ -176,13 +159,10 @@ EXERCISE = Exercise(
             Convention(encode=_from_x(lambda rows, width: (2, rows, 3, width)), role="x"),
             Convention(encode=_from_x(lambda rows, width: (rows, width)), role="x"),
         ),
-        (
-            Convention(),
-            Convention(TEXTS["checked_base_10000_which_default"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"),
-        ),
+        optional(Convention(TEXTS["checked_base_10000_which_default"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta")),
         (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
     ),
-    recoveries=(TEXTS.recovery("theta", "frequencies", measure=_theta, wrong=_number_or, right=10000.0, right_name="10000"),),
+    recoveries=(TEXTS.recovery("theta", "frequencies", measure=_theta, wrong=given_or, right=10000.0, right_name="10000"),),
     related=("rotary",),
     is_trained_through=False,
 )

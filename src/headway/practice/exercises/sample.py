@@ -7,12 +7,12 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Mistake, Probe, Step
+from headway.practice.exercise import QUIET, Convention, Mistake, Probe, Step, optional
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
 from headway.practice.recipes import distributions
-from headway.practice.recipes.distributions import descending, or_token, put_back, required, softmax
+from headway.practice.recipes.distributions import FLAT, SEVERAL, STEEP, descending, of_rows, or_token, put_back, required, softmax
 from headway.practice.recipes.measuring import Ask, Measured
 from headway.practice.texts import Texts
 
@@ -78,21 +78,21 @@ def _of_top_p(name: str) -> Mistake:
 
 
 MISTAKES = (
-    TEXTS.mistake("zero_is_one", {"at_zero": softmax}),
-    TEXTS.mistake("most_likely_always", {"draw": largest}),
-    TEXTS.mistake("least_likely_at_zero", {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)}),
-    TEXTS.mistake("first_at_zero", {"at_zero": lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]) == 0, logits.shape) * 1.0}),
-    TEXTS.mistake("all_alike", {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)}),
-    TEXTS.mistake("softmax_twice", {"draw": lambda left: softmax(softmax(left))}),
-    TEXTS.mistake("top_k_ignored", {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)}),
+    TEXTS.mistake("zero_is_one", at_zero=softmax),
+    TEXTS.mistake("most_likely_always", draw=largest),
+    TEXTS.mistake("least_likely_at_zero", at_zero=lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)),
+    TEXTS.mistake("first_at_zero", at_zero=lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]) == 0, logits.shape) * 1.0),
+    TEXTS.mistake("all_alike", draw=lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)),
+    TEXTS.mistake("softmax_twice", draw=lambda left: softmax(softmax(left))),
+    TEXTS.mistake("top_k_ignored", keep_k=lambda logits, top_k: numpy.ones_like(logits, bool)),
     *map(_of_top_k, ("keeps_one_more", "keeps_one_less", "keeps_the_least_likely", "drops_the_most_likely", "mask_not_put_back")),
-    TEXTS.mistake("top_p_ignored", {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)}),
+    TEXTS.mistake("top_p_ignored", nucleus=lambda left, top_p: numpy.ones_like(left, bool)),
     *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
     TEXTS.mistake(
         "top_p_mask_not_put_back",
-        {"nucleus": lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
+        nucleus=lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p,
     ),
-    TEXTS.mistake("sorted_not_put_back", {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)}),
+    TEXTS.mistake("sorted_not_put_back", draw=lambda left: -numpy.sort(-softmax(left), axis=-1)),
 )
 
 
@@ -102,8 +102,7 @@ def _slope(ask: Ask) -> Measured:
     return found if all(abs(number) > 1e-6 for _, number in found) else []
 
 
-ORDERS = (
-    Convention(),
+ORDERS = optional(
     Convention(
         TEXTS["temperature_last"], steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))}, role="temperature"
     ),
@@ -117,31 +116,25 @@ ORDERS = (
 """The order of the options: all are correct, and the one found is reported."""
 
 
-AT_ZERO = (
-    Convention(),
-    Convention(TEXTS["zero"], steps={"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)}, role="temperature"),
-)
+AT_ZERO = optional(Convention(TEXTS["zero"], steps={"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)}, role="temperature"))
 """Temperature 0: the most likely token, or a division by 0 that the caller has to avoid."""
 
 
 def probes() -> tuple[Probe, ...]:
     """Each option separately, then combined; temperature 0; several rows."""
-    logits = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
-    steep = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
-    rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
     return (
-        Probe("plain", {"logits": logits}),
-        Probe("hot", {"logits": logits, "temperature": 2.0}),
-        Probe("at zero", {"logits": logits, "temperature": 0.0}, QUIET),
-        Probe("top-k", {"logits": logits, "top_k": 3}),
-        Probe("top-p", {"logits": logits, "top_p": 0.6}),
-        Probe("top-p, one above p", {"logits": steep, "top_p": 0.9}),
-        Probe("cold top-k", {"logits": logits, "temperature": 0.5, "top_k": 4}),
-        Probe("cold top-p", {"logits": logits, "temperature": 0.3, "top_p": 0.6}),
-        Probe("top-k and top-p", {"logits": logits, "top_k": 4, "top_p": 0.6}),
-        Probe("all", {"logits": logits, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
-        Probe("rows", {"logits": rows, "temperature": 0.7}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, distributions.BATCH, caution=distributions.ROWS_APART),
+        Probe("plain", {"logits": FLAT}),
+        Probe("hot", {"logits": FLAT, "temperature": 2.0}),
+        Probe("at zero", {"logits": FLAT, "temperature": 0.0}, QUIET),
+        Probe("top-k", {"logits": FLAT, "top_k": 3}),
+        Probe("top-p", {"logits": FLAT, "top_p": 0.6}),
+        Probe("top-p, one above p", {"logits": STEEP, "top_p": 0.9}),
+        Probe("cold top-k", {"logits": FLAT, "temperature": 0.5, "top_k": 4}),
+        Probe("cold top-p", {"logits": FLAT, "temperature": 0.3, "top_p": 0.6}),
+        Probe("top-k and top-p", {"logits": FLAT, "top_k": 4, "top_p": 0.6}),
+        Probe("all", {"logits": FLAT, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
+        of_rows("rows", SEVERAL, temperature=0.7),
+        of_rows("rows at zero", SEVERAL, temperature=0.0),
     )
 
 

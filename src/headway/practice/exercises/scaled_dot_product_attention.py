@@ -16,6 +16,7 @@ from headway.practice.recipes.attention import (
     RETURNS,
     STEPS,
     TOP_LEFT,
+    UNSCALED,
     attend,
     given_or,
     right_scale,
@@ -166,10 +167,7 @@ EXERCISE = Exercise(
     recipe=attend,
     steps=STEPS,
     roles=(
-        ROLES("query"),
-        ROLES("key"),
-        ROLES("value"),
-        ROLES("mask"),
+        *ROLES.each("query", "key", "value", "mask"),
         ROLES("scale", neutral=None),
         ROLES("is_causal", neutral=False),
         ROLES.size("head_dim", extent("query", -1)),
@@ -178,6 +176,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, RETURNS),
+    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, UNSCALED, RETURNS),
     recoveries=RECOVERIES,
 )

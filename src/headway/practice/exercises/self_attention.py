@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -32,21 +32,20 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
     return without_operands(inputs, "query", "key", "value", "scale") | {"x": inputs["query"][:, 0], "width": inputs["scale"] ** -2}
 
 
-NUMBERS = (
-    Convention(),
+NUMBERS = optional(
     Convention(
         TEXTS["plain_numbers"],
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",
-    ),
+    )
 )
 """A sequence, or a list of numbers and a width to scale by."""
 
 WIDTH = ROLES("width")
 
 SCALES = tuple(
-    TEXTS.mistake(name, {"scale": wrong}, pattern=r"sqrt|\*\*|/", said_as="scale")
+    TEXTS.mistake(name, scale=wrong, pattern=r"sqrt|\*\*|/", said_as="scale")
     for name, wrong in (
         ("scale_missing", lambda inputs: 1.0),
         ("scale_not_rooted", lambda inputs: right_scale(inputs) ** 2),

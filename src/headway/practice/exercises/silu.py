@@ -34,31 +34,26 @@ def _derivative(x: Any) -> Any:
     return gate * (1 + x * (1 - gate))
 
 
-def _softmax(x: Any) -> Any:
-    powers = numpy.exp(x - x.max())
-    return powers / powers.sum()
-
-
 MISTAKES = (
-    TEXTS.mistake("sigmoid_returned", {"apply": lambda x, gate: gate}),
-    TEXTS.mistake("exponent_sign", {"gate": lambda x: sigmoid(-x)}),
-    TEXTS.mistake("exponential_overflows", {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))}),
-    TEXTS.mistake("parentheses_missing", {"apply": lambda x, gate: x + numpy.exp(-x)}),
-    TEXTS.mistake("one_missing", {"gate": lambda x: numpy.exp(x)}),
-    TEXTS.mistake("gate_added", {"apply": lambda x, gate: x + gate}),
-    TEXTS.mistake("gate_applied_twice", {"apply": lambda x, gate: x * gate * gate}),
-    TEXTS.mistake("sigmoid_of_sigmoid", {"gate": lambda x: sigmoid(sigmoid(x))}),
-    TEXTS.mistake("tanh_for_sigmoid", {"gate": numpy.tanh}),
-    TEXTS.mistake("softmax_for_sigmoid", {"gate": _softmax}),
-    TEXTS.mistake("hard_gate", instead(activations.hard_swish)),
+    TEXTS.mistake("sigmoid_returned", apply=lambda x, gate: gate),
+    TEXTS.mistake("exponent_sign", gate=lambda x: sigmoid(-x)),
+    TEXTS.mistake("exponential_overflows", gate=lambda x: numpy.exp(x) / (1 + numpy.exp(x))),
+    TEXTS.mistake("parentheses_missing", apply=lambda x, gate: x + numpy.exp(-x)),
+    TEXTS.mistake("one_missing", gate=lambda x: numpy.exp(x)),
+    TEXTS.mistake("gate_added", apply=lambda x, gate: x + gate),
+    TEXTS.mistake("gate_applied_twice", apply=lambda x, gate: x * gate * gate),
+    TEXTS.mistake("sigmoid_of_sigmoid", gate=lambda x: sigmoid(sigmoid(x))),
+    TEXTS.mistake("tanh_for_sigmoid", gate=numpy.tanh),
+    TEXTS.mistake("softmax_for_sigmoid", gate=lambda x: activations.softmax(x, None)),
+    TEXTS.mistake("hard_gate", **instead(activations.hard_swish)),
     relu_instead(USE),
-    TEXTS.mistake("gelu", instead(activations.gelu)),
-    TEXTS.mistake("gelu_tanh", instead(activations.gelu_tanh)),
+    TEXTS.mistake("gelu", **instead(activations.gelu)),
+    TEXTS.mistake("gelu_tanh", **instead(activations.gelu_tanh)),
     softplus_instead(USE),
-    TEXTS.mistake("mish", instead(activations.mish)),
-    TEXTS.mistake("derivative_returned", instead(_derivative)),
+    TEXTS.mistake("mish", **instead(activations.mish)),
+    TEXTS.mistake("derivative_returned", **instead(_derivative)),
     not_bent(USE),
-    TEXTS.mistake("sign_turned", {"apply": lambda x, gate: -x * gate}),
+    TEXTS.mistake("sign_turned", apply=lambda x, gate: -x * gate),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -29,23 +29,18 @@ def definition(query_len: int, window: int) -> Any:
 
 STEPS = {
     "distances": lambda query_len: numpy.arange(query_len)[:, None] - numpy.arange(query_len),
-    "size": lambda window: window,
     "earliest": lambda distances, size: distances < size,
     "latest": lambda distances: distances >= 0,
-    "say": lambda allowed: allowed,
 }
 
-TRIANGLE = r"tri[ul]|<|>|diagonal"
 
 MISTAKES = (
-    TEXTS.mistake("one_more_visible", {"size": lambda window: window + 1}),
-    TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}),
-    TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}),
-    TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}),
-    TEXTS.mistake(
-        "both_sides", {"earliest": lambda distances, size: abs(distances) < size, "latest": lambda distances: distances == distances}
-    ),
-    TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}),
+    TEXTS.mistake("one_more_visible", size=lambda window: window + 1),
+    TEXTS.mistake("one_less_visible", size=lambda window: window - 1),
+    TEXTS.mistake("window_ignored", earliest=lambda distances, size: distances == distances),
+    TEXTS.mistake("later_visible", latest=lambda distances: distances == distances),
+    TEXTS.mistake("both_sides", earliest=lambda distances, size: abs(distances) < size, latest=lambda distances: distances == distances),
+    TEXTS.mistake("diagonal_hidden", latest=lambda distances: distances > 0),
     *FORMS_MISTAKES,
 )
 
@@ -73,7 +68,7 @@ EXERCISE = Exercise(
     roles=(ROLES("query_len"), ROLES("window"), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), (Convention(), BEFORE)),
+    conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), optional(BEFORE)),
     recoveries=(fill_recovery({"query_len": 4, "window": 3}),),
     calls="mask",
 )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe
+from headway.practice.exercise import Exercise, Probe, unchanged
+from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import FEWER_AXES, THREE_AXES
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles
@@ -24,44 +25,34 @@ def recipe(steps: Any, x: Any, axis: int = -1) -> Any:
     return steps.finish(steps.divide(powers, steps.total(powers, x, axis)), axis)
 
 
-def _softmax(x: Any, axis: int) -> Any:
-    powers = numpy.exp(x - x.max(axis, keepdims=True))
-    return powers / powers.sum(axis, keepdims=True)
-
-
 STEPS = {
     "promote": lambda x: x if x.dtype.kind == "f" else x.astype(numpy.float64),
-    "axis": lambda axis: axis,
     "shift": lambda x, axis: x.max(axis, keepdims=True),
     "power": numpy.exp,
     "total": lambda powers, x, axis: powers.sum(axis, keepdims=True),
     "divide": lambda powers, total: powers / total,
-    "finish": lambda answer, axis: answer,
 }
 
 ROWS = TEXTS["rows"]
 WHOLE = TEXTS["whole"]
 
 MISTAKES = (
-    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}),
-    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}),
-    TEXTS.mistake("divides_by_sum_of_inputs", {"total": lambda powers, x, axis: x.sum(axis, keepdims=True)}),
-    TEXTS.mistake("sums_everything", {"total": lambda powers, x, axis: powers.sum()}),
-    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, x, axis: powers.sum(axis)}),
-    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}),
-    TEXTS.mistake("no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, x, axis: powers.sum(axis)}),
-    TEXTS.mistake("first_axis", {"axis": lambda axis: 0}),
-    TEXTS.mistake("second_axis", {"axis": lambda axis: 1}),
-    TEXTS.mistake("given_axis_ignored", {"axis": lambda axis: -1}),
-    TEXTS.mistake("applied_twice", {"finish": _softmax}),
-    TEXTS.mistake("logarithm_returned", {"divide": lambda powers, total: numpy.log(powers) - numpy.log(total)}),
-    TEXTS.mistake("whole_numbers_returned", {"finish": lambda answer, axis: numpy.zeros_like(answer)}),
-    TEXTS.mistake(
-        "sigmoid",
-        {"shift": lambda x, axis: 0.0, "power": lambda x: x, "divide": lambda powers, total: 0.5 + 0.5 * numpy.tanh(0.5 * powers)},
-    ),
-    TEXTS.mistake("not_divided", {"divide": lambda powers, total: powers}),
-    TEXTS.mistake("hard_maximum", {"power": lambda x: (x == 0).astype(x.dtype)}),
+    TEXTS.mistake("no_shift", shift=lambda x, axis: 0.0),
+    TEXTS.mistake("global_shift", shift=lambda x, axis: x.max()),
+    TEXTS.mistake("divides_by_sum_of_inputs", total=lambda powers, x, axis: x.sum(axis, keepdims=True)),
+    TEXTS.mistake("sums_everything", total=lambda powers, x, axis: powers.sum()),
+    TEXTS.mistake("no_keepdims_in_total", total=lambda powers, x, axis: powers.sum(axis)),
+    TEXTS.mistake("no_keepdims_in_shift", shift=lambda x, axis: x.max(axis)),
+    TEXTS.mistake("no_keepdims", shift=lambda x, axis: x.max(axis), total=lambda powers, x, axis: powers.sum(axis)),
+    TEXTS.mistake("first_axis", axis=lambda axis: 0),
+    TEXTS.mistake("second_axis", axis=lambda axis: 1),
+    TEXTS.mistake("given_axis_ignored", axis=lambda axis: -1),
+    TEXTS.mistake("applied_twice", finish=softmax),
+    TEXTS.mistake("logarithm_returned", divide=lambda powers, total: numpy.log(powers) - numpy.log(total)),
+    TEXTS.mistake("whole_numbers_returned", finish=lambda answer, axis: numpy.zeros_like(answer)),
+    TEXTS.mistake("sigmoid", shift=lambda x, axis: 0.0, power=unchanged, divide=lambda powers, total: 0.5 + 0.5 * numpy.tanh(0.5 * powers)),
+    TEXTS.mistake("not_divided", divide=unchanged),
+    TEXTS.mistake("hard_maximum", power=lambda x: (x == 0).astype(x.dtype)),
 )
 
 

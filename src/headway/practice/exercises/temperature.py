@@ -10,7 +10,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Inputs, Probe, Recovery, Step
 from headway.practice.recipes import distributions
-from headway.practice.recipes.distributions import required, softmax
+from headway.practice.recipes.distributions import of_rows, required, softmax
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.texts import Texts
 
@@ -43,16 +43,16 @@ STEPS: dict[str, Step] = {
 
 
 MISTAKES = (
-    TEXTS.mistake("divides_probabilities", {"normalise": lambda scaled, logits, temperature: softmax(logits) / temperature}),
-    TEXTS.mistake("scales_probabilities", {"normalise": lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)}),
-    TEXTS.mistake("softmax_missing", {"normalise": lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)}),
+    TEXTS.mistake("divides_probabilities", normalise=lambda scaled, logits, temperature: softmax(logits) / temperature),
+    TEXTS.mistake("scales_probabilities", normalise=lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)),
+    TEXTS.mistake("softmax_missing", normalise=lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)),
     TEXTS.mistake(
-        "powers_of_probabilities_not_normalised", {"normalise": lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)}
+        "powers_of_probabilities_not_normalised", normalise=lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)
     ),
     TEXTS.mistake(
-        "exponential_not_normalised", {"normalise": lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))}
+        "exponential_not_normalised", normalise=lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))
     ),
-    TEXTS.mistake("softmax_along_first_axis", {"normalise": lambda scaled, logits, temperature: softmax(scaled, 0)}),
+    TEXTS.mistake("softmax_along_first_axis", normalise=lambda scaled, logits, temperature: softmax(scaled, 0)),
 )
 
 
@@ -89,10 +89,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("hot", {"logits": row, "temperature": 2.0}),
         Probe("cold", {"logits": row, "temperature": 0.5}),
         Probe("at one", {"logits": row, "temperature": 1.0}),
-        Probe("rows", {"logits": rows, "temperature": 1.7}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe(
-            "square", {"logits": random.standard_normal((4, 4)), "temperature": 0.6}, distributions.BATCH, caution=distributions.ROWS_APART
-        ),
+        of_rows("rows", rows, temperature=1.7),
+        of_rows("square", random.standard_normal((4, 4)), temperature=0.6),
         Probe("at zero", {"logits": row, "temperature": 0.0}, caution=TEXTS["zero"]),
     )
 

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Probe, Step
 from headway.practice.recipes import distributions
-from headway.practice.recipes.distributions import descending, kept, required, softmax
+from headway.practice.recipes.distributions import descending, kept, of_rows, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("top_k")
@@ -50,26 +50,24 @@ STEPS: dict[str, Step] = {
 ALL = TEXTS["all"]
 
 MISTAKES = (
-    TEXTS.mistake("keeps_one_more", {"keep": by_rank(lambda k, size: 0, lambda k, size: k + 1)}),
-    TEXTS.mistake("keeps_one_less", {"keep": by_rank(lambda k, size: 0, lambda k, size: k - 1)}),
-    TEXTS.mistake("keeps_the_least_likely", {"keep": by_rank(lambda k, size: size - k, lambda k, size: size)}),
-    TEXTS.mistake("drops_the_most_likely", {"keep": by_rank(lambda k, size: k, lambda k, size: size)}),
-    TEXTS.mistake("nothing_dropped", {"keep": by_rank(lambda k, size: 0, lambda k, size: size)}),
-    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits, top_k: softmax(numpy.where(is_kept, logits, 0))}),
+    TEXTS.mistake("keeps_one_more", keep=by_rank(lambda k, size: 0, lambda k, size: k + 1)),
+    TEXTS.mistake("keeps_one_less", keep=by_rank(lambda k, size: 0, lambda k, size: k - 1)),
+    TEXTS.mistake("keeps_the_least_likely", keep=by_rank(lambda k, size: size - k, lambda k, size: size)),
+    TEXTS.mistake("drops_the_most_likely", keep=by_rank(lambda k, size: k, lambda k, size: size)),
+    TEXTS.mistake("nothing_dropped", keep=by_rank(lambda k, size: 0, lambda k, size: size)),
+    TEXTS.mistake("hidden_logit_is_zero", finish=lambda is_kept, logits, top_k: softmax(numpy.where(is_kept, logits, 0))),
     TEXTS.mistake(
         "sorted_not_put_back",
-        {"finish": lambda is_kept, logits, top_k: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
+        finish=lambda is_kept, logits, top_k: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1),
     ),
-    TEXTS.mistake("mask_not_put_back", {"keep": mask_by_rank}),
-    TEXTS.mistake("values_only", {"finish": lambda is_kept, logits, top_k: softmax(-numpy.sort(-logits, axis=-1)[..., :top_k])}),
-    TEXTS.mistake(
-        "threshold_of_the_batch", {"keep": lambda logits, top_k: logits >= numpy.sort(logits.ravel())[max(logits.size - top_k, 0)]}
-    ),
+    TEXTS.mistake("mask_not_put_back", keep=mask_by_rank),
+    TEXTS.mistake("values_only", finish=lambda is_kept, logits, top_k: softmax(-numpy.sort(-logits, axis=-1)[..., :top_k])),
+    TEXTS.mistake("threshold_of_the_batch", keep=lambda logits, top_k: logits >= numpy.sort(logits.ravel())[max(logits.size - top_k, 0)]),
     TEXTS.mistake(
         "threshold_of_the_first_row",
-        {"keep": lambda logits, top_k: logits >= numpy.sort(logits.reshape(-1, logits.shape[-1])[0])[max(logits.shape[-1] - top_k, 0)]},
+        keep=lambda logits, top_k: logits >= numpy.sort(logits.reshape(-1, logits.shape[-1])[0])[max(logits.shape[-1] - top_k, 0)],
     ),
-    TEXTS.mistake("along_first_axis", {"keep": lambda logits, top_k: logits >= numpy.sort(logits, axis=0)[max(len(logits) - top_k, 0)]}),
+    TEXTS.mistake("along_first_axis", keep=lambda logits, top_k: logits >= numpy.sort(logits, axis=0)[max(len(logits) - top_k, 0)]),
 )
 
 
@@ -83,8 +81,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("one", {"logits": row, "top_k": 1}),
         Probe("five", {"logits": row[::-1].copy(), "top_k": 5}),
         Probe("all", {"logits": row, "top_k": 7}),
-        Probe("rows", {"logits": rows, "top_k": 2}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe("square", {"logits": random.standard_normal((4, 4)), "top_k": 3}, distributions.BATCH, caution=distributions.ROWS_APART),
+        of_rows("rows", rows, top_k=2),
+        of_rows("square", random.standard_normal((4, 4)), top_k=3),
         Probe("more than the vocabulary", {"logits": row, "top_k": 9}, ALL),
         Probe("with temperature", {"logits": row, "top_k": 3, "temperature": 0.5}),
     )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Probe, Step
+from headway.practice.exercise import Probe, Step, unchanged
 from headway.practice.recipes import distributions
-from headway.practice.recipes.distributions import descending, kept, put_back, required, softmax
+from headway.practice.recipes.distributions import FLAT, SEVERAL, STEEP, descending, kept, of_rows, put_back, required, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("top_p")
@@ -57,53 +57,48 @@ STEPS: dict[str, Step] = {
 
 
 MISTAKES = (
-    TEXTS.mistake("crossing_token_dropped", {"keep": with_first(lambda mass, top_p: mass <= top_p)}),
-    TEXTS.mistake("everything_may_be_dropped", {"keep": lambda mass, top_p: mass <= top_p}),
-    TEXTS.mistake("one_more_kept", {"keep": after_crossing}),
-    TEXTS.mistake("mask_not_put_back", {"back": lambda is_kept, order: is_kept}),
+    TEXTS.mistake("crossing_token_dropped", keep=with_first(lambda mass, top_p: mass <= top_p)),
+    TEXTS.mistake("everything_may_be_dropped", keep=lambda mass, top_p: mass <= top_p),
+    TEXTS.mistake("one_more_kept", keep=after_crossing),
+    TEXTS.mistake("mask_not_put_back", back=unchanged),
     TEXTS.mistake(
         "sorted_not_put_back",
-        {"finish": lambda is_kept, logits, top_p: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
+        finish=lambda is_kept, logits, top_p: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1),
     ),
-    TEXTS.mistake("least_likely_kept", {"order": lambda logits: descending(logits)[..., ::-1]}),
-    TEXTS.mistake("not_sorted", {"order": lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)}),
-    TEXTS.mistake("sums_logits", {"probabilities": lambda logits: logits}),
-    TEXTS.mistake(
-        "compares_single_probabilities", {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p}
-    ),
+    TEXTS.mistake("least_likely_kept", order=lambda logits: descending(logits)[..., ::-1]),
+    TEXTS.mistake("not_sorted", order=lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)),
+    TEXTS.mistake("sums_logits", probabilities=unchanged),
+    TEXTS.mistake("compares_single_probabilities", mass=unchanged, keep=lambda mass, top_p: mass >= top_p),
     TEXTS.mistake(
         "share_of_the_largest",
-        {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p * mass.max(-1, keepdims=True)},
+        mass=unchanged,
+        keep=lambda mass, top_p: mass >= top_p * mass.max(-1, keepdims=True),
     ),
-    TEXTS.mistake("one_minus_p", {"keep": lambda mass, top_p: sum_before(mass) < 1 - top_p}),
-    TEXTS.mistake("nucleus_dropped", {"keep": lambda mass, top_p: sum_before(mass) >= top_p}),
-    TEXTS.mistake("nothing_dropped", {"keep": lambda mass, top_p: mass == mass}),
-    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, logits, 0))}),
+    TEXTS.mistake("one_minus_p", keep=lambda mass, top_p: sum_before(mass) < 1 - top_p),
+    TEXTS.mistake("nucleus_dropped", keep=lambda mass, top_p: sum_before(mass) >= top_p),
+    TEXTS.mistake("nothing_dropped", keep=lambda mass, top_p: mass == mass),
+    TEXTS.mistake("hidden_logit_is_zero", finish=lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, logits, 0))),
     TEXTS.mistake(
-        "softmax_over_kept_probabilities",
-        {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, softmax(logits), -numpy.inf))},
+        "softmax_over_kept_probabilities", finish=lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, softmax(logits), -numpy.inf))
     ),
-    TEXTS.mistake("mass_along_first_axis", {"mass": lambda probabilities: numpy.cumsum(probabilities, axis=0)}),
-    TEXTS.mistake("mass_of_the_whole_batch", {"mass": lambda probabilities: numpy.cumsum(probabilities).reshape(probabilities.shape)}),
+    TEXTS.mistake("mass_along_first_axis", mass=lambda probabilities: numpy.cumsum(probabilities, axis=0)),
+    TEXTS.mistake("mass_of_the_whole_batch", mass=lambda probabilities: numpy.cumsum(probabilities).reshape(probabilities.shape)),
 )
 
 
 def probes() -> tuple[Probe, ...]:
     """Distributions whose cumulative sums are not equal to p: flat, steep, one token above p; rows; all tokens kept."""
     random = numpy.random.default_rng(29)
-    flat = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
-    steep = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
-    rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
     square = random.standard_normal((4, 4)) * 1.5
     return (
-        Probe("flat", {"logits": flat, "top_p": 0.6}),
+        Probe("flat", {"logits": FLAT, "top_p": 0.6}),
         Probe("half and half", {"logits": numpy.log(numpy.array([0.41, 0.09, 0.5])), "top_p": 0.9}),
-        Probe("one above p", {"logits": steep, "top_p": 0.9}),
-        Probe("little", {"logits": flat, "top_p": 0.15}),
-        Probe("nearly all", {"logits": flat, "top_p": 0.99}),
-        Probe("rows", {"logits": rows, "top_p": 0.7}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe("square", {"logits": square, "top_p": 0.55}, distributions.BATCH, caution=distributions.ROWS_APART),
-        Probe("with temperature", {"logits": flat, "top_p": 0.6, "temperature": 0.5}),
+        Probe("one above p", {"logits": STEEP, "top_p": 0.9}),
+        Probe("little", {"logits": FLAT, "top_p": 0.15}),
+        Probe("nearly all", {"logits": FLAT, "top_p": 0.99}),
+        of_rows("rows", SEVERAL, top_p=0.7),
+        of_rows("square", square, top_p=0.55),
+        Probe("with temperature", {"logits": FLAT, "top_p": 0.6, "temperature": 0.5}),
     )
 
 

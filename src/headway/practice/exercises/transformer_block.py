@@ -8,10 +8,10 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Convention, Exercise, Probe
+from headway.practice.exercise import Convention, Exercise, Probe, optional
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_mistakes import MISTAKES
-from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
+from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, unbiased, weights
 from headway.practice.recipes.layer_conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -57,18 +57,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("square", {"x": random.standard_normal((4, 4)), **square, "num_heads": 2}, ONE),
         Probe("batch", {"x": random.standard_normal((3, 5, 6)), **small, "num_heads": 2}, BATCH),
         Probe("batch, three heads", {"x": random.standard_normal((2, 4, 6)), **small, "num_heads": 3}, BATCH),
-        Probe("batch, inner biases missing", {"x": random.standard_normal((3, 5, 6)), **_unbiased(small, "c_attn"), "num_heads": 2}, BATCH),
-        Probe("batch, no biases", {"x": random.standard_normal((3, 5, 6)), **_unbiased(small), "num_heads": 2}, BATCH),
+        Probe("batch, inner biases missing", {"x": random.standard_normal((3, 5, 6)), **unbiased(small, "c_attn"), "num_heads": 2}, BATCH),
+        Probe("batch, no biases", {"x": random.standard_normal((3, 5, 6)), **unbiased(small, "attn", "mlp"), "num_heads": 2}, BATCH),
     )
-
-
-def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the weights with zero biases in these layers, or in all linear layers if none is named."""
-    layers = {
-        part: {name: {"w": each["w"], "b": 0 * each["b"]} if name in names or not names else each for name, each in held[part].items()}
-        for part in ("mlp", "attn")
-    }
-    return held | layers
 
 
 RELU = Convention(TEXTS["relu"], steps={"activation": relu}, without="mlp")
@@ -76,16 +67,15 @@ RELU = Convention(TEXTS["relu"], steps={"activation": relu}, without="mlp")
 
 CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 
-SEES_ALL = (
-    Convention(),
+SEES_ALL = optional(
     Convention(
         TEXTS["not_causal"],
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",
-        source=rf"\A(?![\s\S]*({CAUSAL_NAMES}|mask|tri[lu]))",
+        source=rf"\A(?![\s\S]*(({CAUSAL_NAMES})(?!\S*[ -]style)|mask|tri[lu]))",
         file_names=r"\A(?=[\s\S]*(encoder|decoder_?(layer|block)))|\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
-    ),
+    )
 )
 """A convention for a class that mentions no mask, in a file that has an encoder, or no names that imply a causal block."""
 

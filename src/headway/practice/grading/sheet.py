@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from headway.practice.grading.grade import PartPoints, Sheet
-from headway.practice.message import Message, PracticeError, unknown_name
+from headway.practice.message import PracticeError, unknown_name
 from headway.practice.parts import part_named
 from headway.practice.rules import rules_of
 from headway.practice.settings import read_settings
+from headway.practice.texts import Texts
+
+TEXTS = Texts("check")
 
 KEYS = ("points", "partial")
 
@@ -22,12 +25,12 @@ def read_sheet(path: Path) -> Sheet:
     """
     table = read_settings(path).get("grade")
     if not isinstance(table, dict) or not table:
-        raise PracticeError(Message(f"got {path} without points, expected a table [grade]", f"{path} 中没有分数，应有 [grade] 表"))
+        raise PracticeError(TEXTS["no_grade_table"].format(path=path))
     sheet: dict[str, PartPoints] = {}
     for name, value in table.items():
         part = part_named(name)
         if part in sheet:
-            raise PracticeError(Message(f"got points for {part} twice, expected them once", f"{part} 的分数出现了两次，应只有一次"))
+            raise PracticeError(TEXTS["points_twice"].format(part=part))
         sheet[part] = _points_of(part, value)
     return sheet
 
@@ -41,12 +44,7 @@ def _points_of(part: str, value: Any) -> PartPoints:
     maximum = _number(part, value.get("points"))
     partial = value.get("partial", {})
     if not isinstance(partial, dict):
-        raise PracticeError(
-            Message(
-                f"got partial = {partial!r} for {part}, expected a table such as {{no_shift = 1}}",
-                f"{part} 的 partial 为 {partial!r}，应为形如 {{no_shift = 1}} 的表",
-            )
-        )
+        raise PracticeError(TEXTS["partial_is_no_table"].format(partial=partial, part=part))
     known = rules_of(part)
     for name in partial:
         if name not in known:
@@ -56,9 +54,6 @@ def _points_of(part: str, value: Any) -> PartPoints:
 
 def _number(place: str, value: Any, maximum: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= maximum or not math.isfinite(value):
-        limits = "from 0" if maximum == math.inf else f"from 0 to {maximum:g}"
-        limits_zh = "不小于 0" if maximum == math.inf else f"0 到 {maximum:g}"
-        raise PracticeError(
-            Message(f"got points {value!r} for {place}, expected a number {limits}", f"{place} 的分数为 {value!r}，应为{limits_zh}的数")
-        )
+        limits = TEXTS["from_0"] if maximum == math.inf else TEXTS["from_0_to"].format(maximum=maximum)
+        raise PracticeError(TEXTS["points_out_of_range"].format(value=value, place=place, limits=limits))
     return float(value)

@@ -12,7 +12,7 @@ import numpy
 
 from headway.practice.diagnosis.adapters import adapter, calls_of, class_of_calls
 from headway.practice.diagnosis.calls.calling import Call
-from headway.practice.diagnosis.calls.conventions import encoded_in, output_of
+from headway.practice.diagnosis.calls.conventions import encoded_for, measured_conventions, output_of
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
@@ -66,15 +66,8 @@ def _call(subject: Any, exercise: Exercise, claim: Claim) -> tuple[Call | None, 
     call = replace(calls[claim.place], has_full_timeout=True, endless=set())
     choices: list[tuple[Convention, ...]] = [()]
     for group, index in zip(exercise.conventions, claim.conventions, strict=True):
-        choices = [(*chosen, each) for chosen in choices for each in _measured(group[index], call)]
+        choices = [(*chosen, each) for chosen in choices for each in measured_conventions(group[index], call)]
     return call, tuple(choices)
-
-
-def _measured(convention: Convention, call: Call) -> list[Convention]:
-    if convention.reads is None:
-        return [convention]
-    read = convention.reads(lambda inputs: output_of(call, (), inputs))
-    return [] if read is None else [read] if isinstance(read, Convention) else list(read)
 
 
 def _answer(call: Call | None, choices: tuple[tuple[Convention, ...], ...], question: Question, inputs: Inputs) -> dict[str, Any]:
@@ -88,9 +81,7 @@ def _answer(call: Call | None, choices: tuple[tuple[Convention, ...], ...], ques
         return {"takes": takes, "requires": requires, "answers": [{"output": output_of(call, (), inputs)}]}
     answers = []
     for choice in choices:
-        encoded: Inputs | None = inputs | call.sizes(inputs)
-        for convention in choice:
-            encoded = None if encoded is None else encoded_in(convention, encoded)
+        encoded = encoded_for(call, choice, inputs)
         if encoded is None or not call.fits(encoded):
             answers.append({"skipped": True})
             continue

@@ -186,9 +186,6 @@ IOCTL = 1 << 15
 ALL_OF_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 """File rights that Landlock handles, by version."""
 
-OF_FILES = EXECUTE | WRITE | READ | (1 << 14) | IOCTL
-"""Rights that a rule on a file, rather than a folder, may have."""
-
 
 def landlock_version() -> int:
     """Return the version of Landlock, the Linux kernel's access control for unprivileged processes; 0 without it."""

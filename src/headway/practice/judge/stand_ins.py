@@ -55,33 +55,26 @@ class _Pool:
         pass
 
     def apply(self, function: Callable[..., Any], args: Iterable[Any] = (), kwds: Mapping[str, Any] | None = None) -> Any:
-        """Return the function's result."""
         return function(*args, **(kwds or {}))
 
     def map(self, function: Callable[..., Any], items: Iterable[Any], *rest: Any, **named: Any) -> list[Any]:
-        """Return the result for each item."""
         return [function(item) for item in items]
 
     def starmap(self, function: Callable[..., Any], items: Iterable[Iterable[Any]], *rest: Any, **named: Any) -> list[Any]:
-        """Return the result for the arguments in each item."""
         return [function(*item) for item in items]
 
     def imap(self, function: Callable[..., Any], items: Iterable[Any], *rest: Any, **named: Any) -> Iterator[Any]:
-        """Yield the result for each item."""
         return iter(self.map(function, items))
 
     imap_unordered = imap
 
     def apply_async(self, *arguments: Any, **named: Any) -> _Result:
-        """Return the function's result in the form of one that may be waited for."""
         return _Result(self.apply(*arguments, **named))
 
     def map_async(self, *arguments: Any, **named: Any) -> _Result:
-        """Return the results in the form of those that may be waited for."""
         return _Result(self.map(*arguments, **named))
 
     def starmap_async(self, *arguments: Any, **named: Any) -> _Result:
-        """Return the results in the form of those that may be waited for."""
         return _Result(self.starmap(*arguments, **named))
 
     def _end(self) -> None:
@@ -97,7 +90,6 @@ class _Result:
         self.value = value
 
     def get(self, timeout: float | None = None) -> Any:
-        """Return the result."""
         return self.value
 
     def wait(self, timeout: float | None = None) -> None:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.subject import definitions
+from headway.practice.diagnosis.reading.missing import imported
+from headway.practice.diagnosis.reading.subject import definitions, first_line
 
 MAX_CHARS = 2_000_000
 PRELOADED = ("torch", "jax")
@@ -45,11 +46,11 @@ def facts_of(text: str) -> Facts:
     try:
         tree = ast.parse(text)
         nodes: dict[str, ast.stmt] = dict(definitions(tree))
-        defined = {name: _first_line(node) for name, node in nodes.items()}
+        defined = {name: first_line(node) for name, node in nodes.items()}
         bound: dict[str, list[int]] = {}
         for name, line in _bindings(tree.body):
             bound.setdefault(name, []).append(line)
-        imports = {name.partition(".")[0] for name in _imported(tree)}
+        imports = {name.partition(".")[0] for name in imported(ast.walk(tree))}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}
@@ -99,15 +100,11 @@ def is_test_case(node: ast.stmt) -> bool:
     return any(ast.unparse(base).rpartition(".")[2] == "TestCase" for base in bases)
 
 
-def _first_line(node: ast.stmt) -> int:
-    return min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
-
-
 def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
     """Yield the names that statements at top level bind to functions, classes or other values, with the line."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name, _first_line(node)
+            yield node.name, first_line(node)
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             is_alias = isinstance(node.value, ast.Name | ast.Attribute | ast.Lambda | ast.Call)
@@ -118,11 +115,3 @@ def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
 
 def _names_in(target: ast.expr) -> list[str]:
     return [each.id for each in ast.walk(target) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module

@@ -19,14 +19,14 @@ def instead(function: Any) -> dict[str, Any]:
 
 def relu_instead(use: Message) -> Mistake:
     """Return the mistake of using ReLU; `use` is the fix."""
-    return TEXTS.mistake("relu", instead(relu), fix=use)
+    return TEXTS.mistake("relu", **instead(relu), fix=use)
 
 
 def softplus_instead(use: Message) -> Mistake:
     """Return the mistake of using softplus; `use` is the fix."""
-    return TEXTS.mistake("softplus", instead(softplus), fix=use)
+    return TEXTS.mistake("softplus", **instead(softplus), fix=use)
 
 
 def not_bent(use: Message) -> Mistake:
     """Return the mistake of a missing activation; `use` is the fix."""
-    return TEXTS.mistake("not_bent", instead(lambda x: x), fix=use)
+    return TEXTS.mistake("not_bent", **instead(lambda x: x), fix=use)

@@ -1,4 +1,4 @@
-"""Activations in NumPy, used as correct steps and as mistakes, and the probes for them."""
+"""Activations, softmax and normalization in NumPy, used as correct steps and as mistakes, and the probes for activations."""
 
 from __future__ import annotations
 
@@ -79,9 +79,21 @@ def mish(x: Any) -> Any:
     return x * numpy.tanh(softplus(x))
 
 
-def identity(x: Any) -> Any:
-    """Identity."""
-    return x
+def softmax(x: Any, axis: int | None = -1) -> Any:
+    """Softmax as in most libraries: NaN where everything is masked."""
+    powers = numpy.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def normed(x: Any, *, axis: int | tuple[int, ...] = -1, eps: float = 1e-5, ddof: int = 0) -> Any:
+    """Layer norm without weights."""
+    return (x - x.mean(axis, keepdims=True)) / numpy.sqrt(x.var(axis, keepdims=True, ddof=ddof) + eps)
+
+
+def scaled(x: Any, weight: Any, bias: Any) -> Any:
+    """Return x · weight + bias, of which either may be None."""
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
 
 
 ARRAYS = TEXTS["arrays"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Step
+from headway.practice.exercise import Step, unchanged
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/adam")
@@ -49,15 +49,12 @@ def update(steps: Any, point: Any, gradient: Any, moments: tuple[Any, Any], coun
 
 
 STEP: dict[str, Step] = {
-    "count": lambda t: t,
     "mean": lambda mean, gradient, betas: betas[0] * mean + (1 - betas[0]) * gradient,
     "square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient * gradient,
     "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[0] ** t),
     "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[1] ** t),
     "used": lambda known: (known["mean"], known["square"]),
-    "eps": lambda eps: eps,
     "divide": lambda mean, square, eps, correction: mean / (numpy.sqrt(square) + eps),
-    "rate": lambda rate: rate,
     "move": lambda point, change: point - change,
     "kept": lambda mean, square, mean_hat, square_hat: (mean, square),
 }
@@ -102,49 +99,44 @@ def _old_moments(known: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake("no_bias_correction", {"correct_mean": _plain, "correct_square": _plain}),
-    TEXTS.mistake("mean_not_corrected", {"correct_mean": _plain}),
-    TEXTS.mistake("square_not_corrected", {"correct_square": _plain}),
+    TEXTS.mistake("no_bias_correction", correct_mean=_plain, correct_square=_plain),
+    TEXTS.mistake("mean_not_corrected", correct_mean=_plain),
+    TEXTS.mistake("square_not_corrected", correct_square=_plain),
     TEXTS.mistake(
         "correction_without_power",
-        {"correct_mean": lambda mean, betas, t: mean / (1 - betas[0]), "correct_square": lambda square, betas, t: square / (1 - betas[1])},
+        correct_mean=lambda mean, betas, t: mean / (1 - betas[0]),
+        correct_square=lambda square, betas, t: square / (1 - betas[1]),
     ),
     TEXTS.mistake(
         "correction_multiplied",
-        {
-            "correct_mean": lambda mean, betas, t: mean * (1 - betas[0] ** t),
-            "correct_square": lambda square, betas, t: square * (1 - betas[1] ** t),
-        },
+        correct_mean=lambda mean, betas, t: mean * (1 - betas[0] ** t),
+        correct_square=lambda square, betas, t: square * (1 - betas[1] ** t),
     ),
-    TEXTS.mistake("step_counted_from_zero", {"count": lambda t: t - 1}),
-    TEXTS.mistake("eps_inside_root", {"divide": lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)}),
-    TEXTS.mistake("eps_missing", {"eps": lambda eps: 0.0}),
-    TEXTS.mistake("root_missing", {"divide": lambda mean, square, eps, correction: mean / (square + eps)}),
-    TEXTS.mistake("gradient_not_squared", {"square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient}),
-    TEXTS.mistake("average_squared", {"square": lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2}),
+    TEXTS.mistake("step_counted_from_zero", count=lambda t: t - 1),
+    TEXTS.mistake("eps_inside_root", divide=lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)),
+    TEXTS.mistake("eps_missing", eps=lambda eps: 0.0),
+    TEXTS.mistake("root_missing", divide=lambda mean, square, eps, correction: mean / (square + eps)),
+    TEXTS.mistake("gradient_not_squared", square=lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient),
+    TEXTS.mistake("average_squared", square=lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2),
     TEXTS.mistake(
         "betas_exchanged",
-        {
-            "mean": _mean_with(_second, _rest(_second)),
-            "square": _square_with(_first, _rest(_first)),
-            "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
-            "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
-        },
+        mean=_mean_with(_second, _rest(_second)),
+        square=_square_with(_first, _rest(_first)),
+        correct_mean=lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
+        correct_square=lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
     ),
     TEXTS.mistake(
         "betas_exchanged_in_correction",
-        {
-            "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
-            "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
-        },
+        correct_mean=lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
+        correct_square=lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
     ),
-    TEXTS.mistake("old_and_new_exchanged", {"mean": _mean_with(_rest(_first), _first), "square": _square_with(_rest(_second), _second)}),
-    TEXTS.mistake("one_minus_beta_missing", {"mean": _mean_with(_first, _one), "square": _square_with(_second, _one)}),
-    TEXTS.mistake("one_minus_beta1_missing", {"mean": _mean_with(_first, _one)}),
-    TEXTS.mistake("one_minus_beta2_missing", {"square": _square_with(_second, _one)}),
-    TEXTS.mistake("old_moments_used", {"used": _old_moments}),
-    TEXTS.mistake("gradient_for_mean", {"used": lambda known: (known["gradient"], known["square"])}),
-    TEXTS.mistake("square_not_used", {"divide": lambda mean, square, eps, correction: mean}),
-    TEXTS.mistake("ascent", {"move": lambda point, change: point + change}),
-    TEXTS.mistake("corrected_moments_kept", {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)}),
+    TEXTS.mistake("old_and_new_exchanged", mean=_mean_with(_rest(_first), _first), square=_square_with(_rest(_second), _second)),
+    TEXTS.mistake("one_minus_beta_missing", mean=_mean_with(_first, _one), square=_square_with(_second, _one)),
+    TEXTS.mistake("one_minus_beta1_missing", mean=_mean_with(_first, _one)),
+    TEXTS.mistake("one_minus_beta2_missing", square=_square_with(_second, _one)),
+    TEXTS.mistake("old_moments_used", used=_old_moments),
+    TEXTS.mistake("gradient_for_mean", used=lambda known: (known["gradient"], known["square"])),
+    TEXTS.mistake("square_not_used", divide=unchanged),
+    TEXTS.mistake("ascent", move=lambda point, change: point + change),
+    TEXTS.mistake("corrected_moments_kept", kept=lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)),
 )

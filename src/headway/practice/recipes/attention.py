@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Inputs, optional
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/attention")
@@ -41,12 +42,6 @@ def softmax(x: Any, axis: int = -1) -> Any:
     powers = numpy.exp(x - numpy.where(numpy.isfinite(highest), highest, 0))
     total = powers.sum(axis, keepdims=True)
     return powers / numpy.where(total == 0, 1, total)
-
-
-def naive_softmax(x: Any, axis: int = -1) -> Any:
-    """Softmax as in most libraries: NaN where everything is masked."""
-    powers = numpy.exp(x - x.max(axis, keepdims=True))
-    return powers / powers.sum(axis, keepdims=True)
 
 
 def transposed(x: Any) -> Any:
@@ -90,7 +85,6 @@ STEPS = {
     "combine": both,
     "hide": hidden,
     "normalise": softmax,
-    "after": lambda weights, allowed: weights,
     "late_scale": lambda inputs: 1.0,
     "mix": lambda weights, value: weights @ value,
 }
@@ -101,22 +95,27 @@ def few_bits(values: Any) -> Any:
     return numpy.clip(numpy.round(numpy.asarray(values) * 16) / 16, -7.9375, 7.9375)
 
 
-TOP_LEFT = (
-    Convention(),
+TOP_LEFT = optional(
     Convention(
         TEXTS["aligned_top_left"],
         steps={"triangle": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool))},
         role="is_causal",
-    ),
+    )
 )
 """Alignment of a causal mask that is not square."""
 
-CAUSAL = (Convention(), Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}))
+CAUSAL = optional(Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}))
 """Attention that is causal without an argument for it."""
 
 
-NAMED_CAUSAL = (Convention(), replace(CAUSAL[1], called="causal|autoregressive|decoder", without="is_causal"))
+NAMED_CAUSAL = optional(replace(CAUSAL[1], called="causal|autoregressive|decoder", without="is_causal"))
 """Attention that its name calls causal."""
+
+UNSCALED = (
+    Convention(),
+    Convention(TEXTS["unscaled"], steps={"scale": lambda inputs: 1.0}, called=r"^(?!.*scale).*dot_?product", file_names=r"scaled?_?dot"),
+)
+"""Dot-product attention next to the scaled one in a file: the scale is the difference between them."""
 
 
 def _operand(inputs: Inputs) -> Any:
@@ -173,21 +172,35 @@ def _lengths(inputs: Inputs) -> Inputs | None:
     return inputs | {"mask": lengths} if (rows == (numpy.arange(rows.shape[-1]) < lengths[:, None])).all() else None
 
 
-MASK_SHAPES = (
-    Convention(),
-    Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
-    Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask"),
-    Convention(TEXTS["mask_of_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))), role="mask"),
+def _matrix(inputs: Inputs) -> Inputs | None:
+    """Return a mask of two axes as it is; None for other masks."""
+    return inputs if inputs.get("mask") is None or inputs["mask"].ndim == 2 else None
+
+
+FULL = Convention()
+"""The shape of the probes, any that NumPy expands to (batch, heads, queries, keys)."""
+
+FOR_ALL_HEADS = Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask")
+OF_PADDING = (
     Convention(TEXTS["mask_of_keys"], _padding, role="mask"),
     Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )
+"""Shapes that hide the same keys from all queries."""
+
+MASK_SHAPES = (
+    FULL,
+    Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
+    FOR_ALL_HEADS,
+    Convention(TEXTS["mask_of_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))), role="mask"),
+    Convention(
+        TEXTS["mask_of_all"], _matrix, role="mask", used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis), *\1|unsqueeze\(0\)\.unsqueeze\(0\)"
+    ),
+    *OF_PADDING,
+)
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
-RETURNS = (
-    Convention(),
-    Convention(
-        TEXTS["output_and_weights"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
-    ),
+RETURNS = optional(
+    Convention(TEXTS["output_and_weights"], decode=first_of_tuple(2)),
     Convention(
         TEXTS["weights_and_output"], decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer
     ),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Step
+from headway.practice.exercise import Convention, Step, optional
+from headway.practice.recipes import activations, projections
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/blocks")
@@ -37,46 +37,22 @@ def attention(steps: Any, x: Any, attn: Any, num_heads: int) -> Any:
 
 def layer_norm(x: Any, norm: Any, *, eps: float = 1e-5, ddof: int = 0) -> Any:
     """Layer norm with a dict of g and b."""
-    centred = x - x.mean(-1, keepdims=True)
-    return norm["g"] * centred / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + eps) + norm["b"]
+    return norm["g"] * activations.normed(x, eps=eps, ddof=ddof) + norm["b"]
 
 
-def gelu(x: Any) -> Any:
-    """GELU in GPT-2's tanh form."""
-    return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+def pre(x: Any, part: Any, norm: Any) -> Any:
+    """Connect a sublayer as in GPT-2."""
+    return x + part(norm(x))
 
 
-def exact_gelu(x: Any) -> Any:
-    """GELU in its exact form."""
-    return 0.5 * x * (1 + numpy.vectorize(math.erf)(x / math.sqrt(2)))
+def post(x: Any, part: Any, norm: Any) -> Any:
+    """Connect a sublayer as in Vaswani et al. 2017."""
+    return norm(x + part(x))
 
 
-def pre_norm(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
-    """Connect the sublayers as in GPT-2."""
-    x = x + attend(norm_1(x))
-    return x + think(norm_2(x))
-
-
-def post_norm(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
-    """Connect the sublayers as in Vaswani et al. 2017."""
-    x = norm_1(x + attend(x))
-    return norm_2(x + think(x))
-
-
-def split(x: Any, num_heads: int) -> Any:
-    """Move the heads before the positions."""
-    return numpy.swapaxes(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
-
-
-def split_without_transpose(x: Any, num_heads: int) -> Any:
-    """Reshape without a transpose, which splits positions instead of the width."""
-    return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
-
-
-def merge(x: Any) -> Any:
-    """Move positions before heads, and concatenate the heads."""
-    x = numpy.swapaxes(x, -2, -3)
-    return x.reshape(*x.shape[:-2], -1)
+def in_turn(first: Step, second: Step) -> Step:
+    """Return the wiring of a block whose attention and feed-forward are connected in these ways."""
+    return lambda x, attend, think, norm_1, norm_2: second(first(x, attend, norm_1), think, norm_2)
 
 
 def linear(x: Any, layer: Any) -> Any:
@@ -85,27 +61,25 @@ def linear(x: Any, layer: Any) -> Any:
 
 
 STEPS: dict[str, Step] = {
-    "wire": pre_norm,
+    "wire": in_turn(pre, pre),
     "norm": layer_norm,
-    "activation": gelu,
+    "activation": activations.gelu_tanh,
     "linear": linear,
     "project": linear,
     "order": lambda query, key, value: (query, key, value),
-    "heads": lambda num_heads: num_heads,
-    "split": split,
-    "merge": merge,
+    "split": projections.split,
+    "merge": projections.merge,
     "scale": lambda head_dim, num_heads: head_dim**-0.5,
     "mask": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool)),
 }
 
-GELUS = (Convention(), Convention(TEXTS["exact_gelu"], steps={"activation": exact_gelu}))
-POST_NORM = (Convention(), Convention(TEXTS["post_norm"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"))
-EPSILONS = (
-    Convention(),
+GELUS = optional(Convention(TEXTS["exact_gelu"], steps={"activation": activations.gelu}))
+POST_NORM = optional(Convention(TEXTS["post_norm"], steps={"wire": in_turn(post, post)}, called=r"post_?(norm|ln)"))
+EPSILONS = optional(
     *(
         Convention(TEXTS["eps_of_norms"].format(eps=eps), steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)})
         for eps in (1e-6, 1e-8, 1e-12)
-    ),
+    )
 )
 
 
@@ -124,3 +98,12 @@ def weights(random: Any, width: int, inner: int) -> dict[str, Any]:
         "ln_1": norm(),
         "ln_2": norm(),
     }
+
+
+def unbiased(block: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return a block's weights with zero biases in the layers, or the parts with layers, of these names: c_attn, attn, mlp."""
+    layers = {
+        part: {name: {"w": each["w"], "b": 0 * each["b"]} if {part, name} & set(names) else each for name, each in block[part].items()}
+        for part in ("mlp", "attn")
+    }
+    return block | layers

@@ -17,8 +17,12 @@ Pair = tuple[bytes, bytes]
 
 def cut(text: str, special_tokens: Sequence[str] = ()) -> list[str]:
     """Split text into words, across which nothing is merged; special tokens are left out."""
-    parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
-    return [piece for part in parts for piece in GPT2_CUT.findall(part)]
+    return [piece for part in parted(text, special_tokens) for piece in GPT2_CUT.findall(part)]
+
+
+def parted(text: str, special_tokens: Sequence[str]) -> list[str]:
+    """Split text at special tokens, which are left out."""
+    return re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
 
 
 def as_bytes(text: str) -> list[bytes]:
@@ -40,15 +44,21 @@ def counted(words: Sequence[Sequence[Any]]) -> dict[Any, int]:
     return counts
 
 
-def merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
-    """Replace every occurrence of a pair from left to right."""
+def merged(word: Sequence[Any], pair: Any, joined: Any, *others: Any) -> list[Any]:
+    """Replace every occurrence of a pair, and of other pairs, from left to right."""
     out: list[Any] = []
     place = 0
     while place < len(word):
-        is_pair = place + 1 < len(word) and (word[place], word[place + 1]) == tuple(pair)
+        is_pair = place + 1 < len(word) and (word[place], word[place + 1]) in (tuple(pair), *others)
         out.append(joined if is_pair else word[place])
         place += 2 if is_pair else 1
     return out
+
+
+def first_merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
+    """Replace the first occurrence of a pair."""
+    place = next((place for place, each in enumerate(itertools.pairwise(word)) if each == tuple(pair)), None)
+    return list(word) if place is None else [*word[:place], joined, *word[place + 2 :]]
 
 
 def pair_of(word: Sequence[bytes], pair: Pair) -> list[bytes]:
@@ -70,6 +80,25 @@ def in_ids(merges: Sequence[Pair]) -> dict[tuple[int, int], int]:
     """Return merges in the form of minbpe: {(id, id): new id}."""
     known = ranks(merges)
     return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def _alphabet() -> dict[str, bytes]:
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): bytes([byte]) for byte in printable} | {chr(256 + place): bytes([byte]) for place, byte in enumerate(others)}
+
+
+ALPHABET = _alphabet()
+"""Bytes by the characters with which GPT-2 writes them."""
+
+
+def from_alphabet(answer: Any) -> Any:
+    """Return an output with the bytes in place of texts in GPT-2's characters; other texts unchanged."""
+    if isinstance(answer, str):
+        return b"".join(ALPHABET[each] for each in answer) if set(answer) <= set(ALPHABET) else answer
+    if isinstance(answer, dict):
+        return {from_alphabet(key): value for key, value in answer.items()}
+    return tuple(map(from_alphabet, answer)) if isinstance(answer, tuple) else answer
 
 
 def read_merges(answer: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/conventions")
@@ -15,14 +15,10 @@ TEXTS = Texts("shared/conventions")
 def _masked(change: Any) -> Any:
     """Return an encoding that changes the mask, for arrays of any library if the change is arithmetic."""
 
-    def encode(inputs: Inputs) -> Inputs:
-        return inputs | {"mask": change(inputs["mask"])} if inputs.get("mask") is not None else inputs
-
-    return encode
+    return lambda inputs: inputs if inputs.get("mask") is None else inputs | {"mask": change(inputs["mask"])}
 
 
-MASKS = (
-    Convention(),
+MASKS = optional(
     Convention(TEXTS["true_is_masked"], _masked(numpy.logical_not), undo=_masked(lambda mask: ~mask), role="mask"),
     Convention(TEXTS["one_is_visible"], _masked(lambda mask: mask.astype(numpy.int64)), undo=_masked(lambda mask: mask != 0), role="mask"),
     Convention(
@@ -99,14 +95,13 @@ FEWER_AXES = (
 )
 """A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
 
-THREE_AXES = (
-    Convention(),
+THREE_AXES = optional(
     Convention(
         TEXTS["three_axes"],
         _batch_of_two,
         _first_of_batch,
         role="x",
         source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|dim\(\) *[!=]= *3|\b(axis|dim)(: *int)? *= *2\b",
-    ),
+    )
 )
 """Number of axes of x: any, or exactly (batch, positions, width)."""

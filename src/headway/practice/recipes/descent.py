@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Step
+from headway.practice.exercise import Convention, Inputs, Step, optional
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/descent")
@@ -26,11 +27,7 @@ def descend(steps: Any, start: Any, slope: Slope, learning_rate: float, num_step
 
 
 LOOP: dict[str, Step] = {
-    "begin": lambda start: start,
-    "count": lambda num_steps: num_steps,
     "look": lambda slope, points, used: slope(points[-1]),
-    "direction": lambda gradient: gradient,
-    "rate": lambda learning_rate, step: learning_rate,
     "move": lambda point, gradient, rate, slope: point - rate * gradient,
     "finish": lambda points, used, slope: points[-1],
 }
@@ -45,34 +42,27 @@ def _one_by_one(point: Any, gradient: Any, rate: float, slope: Slope) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake("ascent", {"move": lambda point, gradient, rate, slope: point + rate * gradient}),
-    TEXTS.mistake("gradient_of_the_start", {"look": lambda slope, points, used: slope(points[0])}),
-    TEXTS.mistake("gradients_accumulated", {"look": lambda slope, points, used: slope(points[-1]) + (used[-1] if used else 0)}),
-    TEXTS.mistake("one_step_too_few", {"count": lambda num_steps: num_steps - 1}),
-    TEXTS.mistake("one_step_too_many", {"count": lambda num_steps: num_steps + 1}),
-    TEXTS.mistake("returned_inside_the_loop", {"count": lambda num_steps: min(num_steps, 1)}),
-    TEXTS.mistake("never_moved", {"count": lambda num_steps: 0}),
-    TEXTS.mistake("point_forgotten", {"move": lambda point, gradient, rate, slope: -rate * gradient}),
-    TEXTS.mistake("start_ignored", {"begin": numpy.zeros_like}),
-    TEXTS.mistake("one_coordinate_after_another", {"move": _one_by_one}),
-    TEXTS.mistake("sign_of_gradient", {"direction": numpy.sign}),
-    TEXTS.mistake("gradient_of_length_one", {"direction": lambda gradient: gradient / numpy.linalg.norm(gradient)}),
-    TEXTS.mistake("learning_rate_decays", {"rate": lambda learning_rate, step: learning_rate / (step + 1)}),
-    TEXTS.mistake("gradient_returned", {"finish": lambda points, used, slope: slope(points[-1])}),
+    TEXTS.mistake("ascent", move=lambda point, gradient, rate, slope: point + rate * gradient),
+    TEXTS.mistake("gradient_of_the_start", look=lambda slope, points, used: slope(points[0])),
+    TEXTS.mistake("gradients_accumulated", look=lambda slope, points, used: slope(points[-1]) + (used[-1] if used else 0)),
+    TEXTS.mistake("one_step_too_few", count=lambda num_steps: num_steps - 1),
+    TEXTS.mistake("one_step_too_many", count=lambda num_steps: num_steps + 1),
+    TEXTS.mistake("returned_inside_the_loop", count=lambda num_steps: min(num_steps, 1)),
+    TEXTS.mistake("never_moved", count=lambda num_steps: 0),
+    TEXTS.mistake("point_forgotten", move=lambda point, gradient, rate, slope: -rate * gradient),
+    TEXTS.mistake("start_ignored", begin=numpy.zeros_like),
+    TEXTS.mistake("one_coordinate_after_another", move=_one_by_one),
+    TEXTS.mistake("sign_of_gradient", direction=numpy.sign),
+    TEXTS.mistake("gradient_of_length_one", direction=lambda gradient: gradient / numpy.linalg.norm(gradient)),
+    TEXTS.mistake("learning_rate_decays", rate=lambda learning_rate, step: learning_rate / (step + 1)),
+    TEXTS.mistake("gradient_returned", finish=lambda points, used, slope: slope(points[-1])),
     TEXTS.mistake(
-        "last_gradient_returned",
-        {"finish": lambda points, used, slope: used[-1] if used else slope(points[-1])},
-        said_as="gradient_returned",
+        "last_gradient_returned", finish=lambda points, used, slope: used[-1] if used else slope(points[-1]), said_as="gradient_returned"
     ),
     TEXTS.mistake(
-        "last_change_returned", {"finish": lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]}
+        "last_change_returned", finish=lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]
     ),
 )
-
-
-def first_of_tuple(answer: Any, inputs: Inputs) -> Any:
-    """Return the point from an output that also contains losses or a history."""
-    return answer[0] if isinstance(answer, tuple) and answer else answer
 
 
 def last_of_path(answer: Any, inputs: Inputs) -> Any:
@@ -80,8 +70,6 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
     return answer[-1] if isinstance(answer, numpy.ndarray) and answer.ndim and len(answer) == inputs["num_steps"] + 1 else answer
 
 
-RETURNS: Sequence[Convention] = (
-    Convention(),
-    Convention(TEXTS["more_than_point"], decode=first_of_tuple),
-    Convention(TEXTS["whole_path"], decode=last_of_path),
+RETURNS: Sequence[Convention] = optional(
+    Convention(TEXTS["more_than_point"], decode=first_of_tuple()), Convention(TEXTS["whole_path"], decode=last_of_path)
 )

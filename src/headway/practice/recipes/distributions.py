@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import MISSING, Convention, Exercise, Inputs, Role
+from headway.practice.exercise import MISSING, Convention, Exercise, Inputs, Probe, Role, optional
 from headway.practice.recipes.encoding import changed
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -87,22 +87,19 @@ def _token(answer: Any, inputs: Inputs) -> Any:
     return (numpy.arange(logits.shape[-1]) == answer.reshape(*logits.shape[:-1], 1)).astype(numpy.float64)
 
 
-def _as_rows(inputs: Inputs) -> Inputs:
-    return inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs
-
-
 def _first_row(answer: Any, inputs: Inputs) -> Any:
     is_row = inputs["logits"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim == 2 and len(answer) == 1
     return answer[0] if is_row else answer
 
 
-GIVEN = (
-    Convention(),
-    Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"),
-)
+GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
 """Accepted inputs."""
 
-ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))
+ROWS = optional(
+    Convention(
+        encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs, decode=_first_row
+    )
+)
 """Single rows wrapped to a batch of one, for functions that reject single rows."""
 
 RETURNED = (
@@ -124,8 +121,16 @@ def or_token(convention: Convention) -> Convention:
     return replace(convention, decode=lambda answer, inputs: _token(convention.decode(answer, inputs), inputs))
 
 
-BATCH = TEXTS["batch"]
-ROWS_APART = TEXTS["rows_apart"]
+FLAT = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
+STEEP = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
+SEVERAL = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
+"""Logits of probabilities whose cumulative sums and shares are at no threshold: flat, steep, and several rows."""
+
+
+def of_rows(name: str, logits: Any, **options: float) -> Probe:
+    """Return a probe of several rows, which a function may reject or treat as one distribution."""
+    return Probe(name, {"logits": logits, **options}, TEXTS["batch"], TEXTS["rows_apart"])
+
 
 LOGITS = ROLES("logits")
 TEMPERATURE = ROLES("temperature", neutral=1.0, off=1.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Mistake, Step
+from headway.practice.exercise import Convention, Inputs, Mistake, Step, optional
 from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
 from headway.practice.recipes.encoding import first_of_tuple
@@ -23,16 +23,12 @@ Ask = Callable[[Inputs], Any]
 Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
 PRE_NORM = Convention(TEXTS["pre_norm"], steps={"sublayer": pre_norm})
-ACTIVATIONS = (
-    Convention(),
+ACTIVATIONS = optional(
     Convention(TEXTS["activation_gelu"], steps={"activation": activations.gelu}),
     Convention(TEXTS["activation_gelu_tanh"], steps={"activation": activations.gelu_tanh}),
     Convention(TEXTS["activation_silu"], steps={"activation": activations.silu}),
 )
-RETURNS = (
-    Convention(),
-    Convention(TEXTS["several_values"], decode=first_of_tuple(2)),
-)
+RETURNS = optional(Convention(TEXTS["several_values"], decode=first_of_tuple(2)))
 
 
 SEQUENCES = ("x", "query", "key", "value", "encoder_output")
@@ -69,7 +65,7 @@ class Settled:
     ) -> None:
         self.example, self.free, self.hiding = example, free, hiding
         self.silent = {name: 0 * value if name.endswith("output_weight") else value for name, value in example.items()}
-        self.ways = [joined(wiring, activation) for wiring in (Convention(), PRE_NORM) for activation in ACTIVATIONS]
+        self.ways = [joined(wiring, activation) for wiring in optional(PRE_NORM) for activation in ACTIVATIONS]
 
         @cache
         def expected(is_masked: bool) -> list[list[Any]]:
@@ -108,7 +104,9 @@ class Settled:
                     return right[:1]
             if all(given is None for given in answers):
                 return self.ways if self._takes_one(ask) else self.ways[:1]
-            silent = next(filter(_is_answer, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None)
+            silent = next(
+                filter(lambda given: given is not None, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None
+            )
             alone = [way for way, expected in zip(self.ways, self.expected_silent(), strict=True) if _is_one(silent, [expected])]
             if alone:
                 return alone[:1]
@@ -162,10 +160,6 @@ class Settled:
             example | dict.fromkeys(self.free),
             *(example | {name: numpy.full(shape, value) for name in self.free} for shape in shapes for value in (True, False)),
         ]
-
-
-def _is_answer(given: Any) -> bool:
-    return given is not None
 
 
 def _answered(answer: Answer, steps: Mapping[str, Step], inputs: Inputs) -> Any:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy
-
 from headway.practice.exercise import Mistake
 from headway.practice.message import Message
+from headway.practice.recipes.activations import normed, scaled
 from headway.practice.recipes.layers import Add, Pair, Sublayer, layer_norm
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
@@ -23,14 +22,6 @@ def _from_input(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublaye
     for part, norm, add in parts:
         x = sublayer(x, part, norm, lambda _, y, add=add: add(start, y))
     return x
-
-
-def _parallel(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
-    return x + sum(part(norm(x)) for part, norm, _ in parts)
-
-
-def _parallel_post(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
-    return parts[-1][1](x + sum(part(x) for part, _, _ in parts))
 
 
 def _normed_residual(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
@@ -63,55 +54,54 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
         *(
             TEXTS.mistake(
                 f"residual_{place + 1}_missing",
-                {"add": _without(place)},
+                add=_without(place),
                 pattern=r"norm|att|ff|mlp|feed",
                 key="residual_of_one_missing",
                 part=part,
             )
             for place, part in enumerate(parts)
         ),
-        TEXTS.mistake("residuals_missing", {"add": lambda place: lambda x, y: y}),
-        TEXTS.mistake("residual_from_input", {"wire": _from_input}),
-        TEXTS.mistake("residual_from_normalised", {"sublayer": _normed_residual}, pattern=NORM),
-        TEXTS.mistake("parts_normalised_afterwards", {"sublayer": lambda x, part, norm, add: add(x, norm(part(x)))}, pattern=NORM),
-        TEXTS.mistake("norms_missing", {"norms": lambda norms: [lambda x: x] * len(norms)}),
+        TEXTS.mistake("residuals_missing", add=lambda place: lambda x, y: y),
+        TEXTS.mistake("residual_from_input", wire=_from_input),
+        TEXTS.mistake("residual_from_normalised", sublayer=_normed_residual, pattern=NORM),
+        TEXTS.mistake("parts_normalised_afterwards", sublayer=lambda x, part, norm, add: add(x, norm(part(x))), pattern=NORM),
+        TEXTS.mistake("norms_missing", norms=lambda norms: [lambda x: x] * len(norms)),
         *(
-            TEXTS.mistake(f"norm_{place + 1}_missing", {"norms": _bare(place)}, pattern=NORM, key="norm_of_one_missing", part=part)
+            TEXTS.mistake(f"norm_{place + 1}_missing", norms=_bare(place), pattern=NORM, key="norm_of_one_missing", part=part)
             for place, part in enumerate(parts)
         ),
         *(
             TEXTS.mistake(
                 f"norm_{place + 1}_for_all",
-                {"norms": lambda norms, place=place: [norms[place]] * len(norms)},
+                norms=lambda norms, place=place: [norms[place]] * len(norms),
                 pattern=NORM,
                 said_as="norm_shared",
             )
             for place in range(count)
         ),
-        TEXTS.mistake("in_parallel", {"wire": _parallel}),
-        TEXTS.mistake("in_parallel_post_norm", {"wire": _parallel_post}, pattern=r"\+", said_as="in_parallel"),
-        TEXTS.mistake("variance_of_n_minus_one", {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)}),
-        TEXTS.mistake("norm_over_all_positions", {"norm": _norm_of_all}, pattern=NORM),
+        TEXTS.mistake("in_parallel", wire=lambda x, parts, sublayer: x + sum(part(norm(x)) for part, norm, _ in parts)),
+        TEXTS.mistake(
+            "in_parallel_post_norm",
+            wire=lambda x, parts, sublayer: parts[-1][1](x + sum(part(x) for part, _, _ in parts)),
+            pattern=r"\+",
+            said_as="in_parallel",
+        ),
+        TEXTS.mistake("variance_of_n_minus_one", norm=lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)),
+        TEXTS.mistake("norm_over_all_positions", norm=lambda x, weight, bias: scaled(normed(x, axis=(-2, -1)), weight, bias), pattern=NORM),
     )
-
-
-def _norm_of_all(x: Any, weight: Any, bias: Any) -> Any:
-    normed = (x - x.mean((-2, -1), keepdims=True)) / numpy.sqrt(x.var((-2, -1), keepdims=True) + 1e-5)
-    normed = normed if weight is None else normed * weight
-    return normed if bias is None else normed + bias
 
 
 def moved(texts: Texts, name: str, places: Sequence[int], pattern: str) -> tuple[Mistake, ...]:
     """Return the mistakes of sublayers in another order, with or without their norms; `texts` describe them."""
     return (
-        texts.mistake(name, {"order": _moved(places, with_norms=True)}, pattern=pattern),
-        texts.mistake(f"{name}_norms_in_place", {"order": _moved(places, with_norms=False)}, pattern=pattern, said_as=name),
+        texts.mistake(name, order=_moved(places, with_norms=True), pattern=pattern),
+        texts.mistake(f"{name}_norms_in_place", order=_moved(places, with_norms=False), pattern=pattern, said_as=name),
     )
 
 
 THINKING = (
-    TEXTS.mistake("activation_missing", {"bend": lambda hidden, down, activation: down(hidden)}),
-    TEXTS.mistake("activation_after_second", {"bend": lambda hidden, down, activation: activation(down(hidden))}),
+    TEXTS.mistake("activation_missing", bend=lambda hidden, down, activation: down(hidden)),
+    TEXTS.mistake("activation_after_second", bend=lambda hidden, down, activation: activation(down(hidden))),
 )
 
 
@@ -121,8 +111,8 @@ def chosen(mistakes: Sequence[Mistake], *names: str) -> tuple[Mistake, ...]:
 
 
 ATTENDING = (
-    TEXTS.mistake("scale_missing", {"scale": lambda given: 1.0}),
-    TEXTS.mistake("scale_of_whole_width", {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5}),
+    TEXTS.mistake("scale_missing", scale=lambda given: 1.0),
+    TEXTS.mistake("scale_of_whole_width", scale=lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5),
     *chosen(HEADS, "heads_viewed_not_split", "heads_viewed_not_merged", "attends_over_heads", "split_before_projecting"),
     *chosen(OUTPUT, "no_output_projection"),
     *chosen(WEIGHTS, "key_from_the_query_projection", "value_from_the_key_projection"),

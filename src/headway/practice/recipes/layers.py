@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Convention, Inputs, Role
+from headway.practice.exercise import Convention, Inputs, Role, optional
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
 from headway.practice.roles import Roles, extent
@@ -66,18 +66,15 @@ def norm_weights(held: Mapping[str, Any], place: int) -> NormWeights:
 
 def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
     """Layer norm as defined in headway.functions."""
-    normed = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + 1e-5)
-    normed = normed if weight is None else normed * weight
-    return normed if bias is None else normed + bias
+    return activations.scaled(activations.normed(x, ddof=ddof), weight, bias)
 
 
-SAMPLE_NORM = (
-    Convention(),
+SAMPLE_NORM = optional(
     Convention(
         TEXTS["norm_divides_by_sample_deviation"],
         steps={"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
         used_source=r"\.std\(",
-    ),
+    )
 )
 """The norm inside a layer; the one of the file is judged by itself."""
 
@@ -103,19 +100,13 @@ def _sum(x: Any, y: Any) -> Any:
     return x + y
 
 
-def _bend(hidden: Any, down: Sublayer, activation: Sublayer) -> Any:
-    return down(activation(hidden))
-
-
 STEPS = projections.STEPS | {
     "norm": layer_norm,
-    "norms": lambda norms: norms,
-    "order": lambda pairs: pairs,
     "sublayer": post_norm,
     "add": lambda place: _sum,
     "wire": in_turn,
     "activation": activations.relu,
-    "bend": _bend,
+    "bend": lambda hidden, down, activation: down(activation(hidden)),
 }
 
 
@@ -168,10 +159,8 @@ def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
         for role in own
     )
     feed_forward = (
-        ROLES.weight("up_weight"),
-        ROLES.weight("down_weight"),
-        ROLES.weight("up_bias", is_optional=True),
-        ROLES.weight("down_bias", is_optional=True),
+        *ROLES.weights("up_weight", "down_weight"),
+        *ROLES.weights("up_bias", "down_bias", is_optional=True),
     )
     norms = tuple(
         Role(f"norm_{place}_{kind}", _norm_names(place, kind), is_weight=True, is_optional=kind == "bias")

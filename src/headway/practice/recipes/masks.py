@@ -117,13 +117,9 @@ OPTIONS = (
 )
 
 FORMS_MISTAKES = (
-    TEXTS.mistake("inverted", {"say": lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)}),
-    TEXTS.mistake("zero_times_infinity", {"say": lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)}),
-    TEXTS.mistake(
-        "infinity_where_allowed",
-        {"say": lambda allowed: numpy.where(allowed, -numpy.inf, numpy.nan)},
-        said_as="zero_times_infinity",
-    ),
+    TEXTS.mistake("inverted", say=lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)),
+    TEXTS.mistake("zero_times_infinity", say=lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)),
+    TEXTS.mistake("infinity_where_allowed", say=lambda allowed: numpy.where(allowed, -numpy.inf, numpy.nan), said_as="zero_times_infinity"),
 )
 
 

@@ -60,3 +60,33 @@ def angles_of(cosines: Any, sines: Any) -> tuple[Any, Any] | None:
     step = (angles[-1] - angles[0]) / (len(angles) - 1)
     even = angles[0] + numpy.arange(len(angles))[:, None] * step
     return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
+
+
+def of_waves(read: Callable[[int, int], tuple[Any, Any] | None], number: Callable[[Any, Any, int], float | None]) -> Measured:
+    """Return a number measured on tables of waves of two sizes; an empty list if one shows none.
+
+    read     (rows, width) → each pair's first angle and its step per position, as from angles_of
+    number   (first angles, steps, width) → the number, or None
+    """
+    found: Measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        waves = read(seq_len, width)
+        shown = None if waves is None else number(*waves, width)
+        if shown is None:
+            return []
+        found.append(({}, shown))
+    return found
+
+
+def base_of(frequencies: Any, width: int, *named: float) -> float | None:
+    """Return the base of a geometric series of frequencies; None if there is none, or if it is a number with a named mistake."""
+    if not (frequencies > 0).all():
+        return None
+    bases = frequencies[1:] ** (-width / (2 * numpy.arange(1, width // 2)))
+    is_named = any(abs(bases[0] / other - 1) < 1e-2 for other in named)
+    return None if is_named or numpy.ptp(bases) > 2e-2 * bases.max() else float(numpy.median(bases))
+
+
+def first_position(first: Any, step: Any, width: int) -> float | None:
+    """Return the position of row 0, by the pair with the lowest frequency."""
+    return float(round(first[-1] / step[-1], 2)) if step[-1] > 0 else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step
+from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step, optional
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
 from headway.practice.recipes.encoding import first_of_tuple
@@ -29,11 +29,6 @@ def size_roles() -> tuple[Role, ...]:
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("normalized_shape", lambda inputs: (inputs["x"].shape[-1],)),
     )
-
-
-def eps_given(inputs: Inputs, default: float) -> Inputs:
-    """Return the inputs with an explicit eps, which makes the function's default irrelevant."""
-    return inputs if "eps" in inputs else inputs | {"eps": default}
 
 
 def eps_of(default: float) -> Step:
@@ -108,9 +103,8 @@ def eps_conventions(default: float) -> tuple[Convention, ...]:
         found = with_default(eps)
         return Convention(reads=lambda ask: None if takes_eps(ask) or inner_eps(ask) is not None else found)
 
-    return (
-        Convention(),
-        Convention(encode=lambda inputs: eps_given(inputs, default), role="eps"),
+    return optional(
+        Convention(encode=lambda inputs: {"eps": default} | inputs, role="eps"),
         Convention(reads=read),
         *(usual(eps) for eps in USUAL if eps != default),
     )
@@ -146,8 +140,5 @@ ROWS = TEXTS["rows"]
 VECTOR = TEXTS["vector"]
 WHOLE = TEXTS["whole"]
 
-RETURNS = (
-    Convention(),
-    Convention(TEXTS["several_values"], decode=first_of_tuple()),
-)
+RETURNS = optional(Convention(TEXTS["several_values"], decode=first_of_tuple()))
 """The output alone, or followed by a cache for the backward pass."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes import adam as one_step
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
 from headway.practice.texts import Texts
@@ -51,53 +51,47 @@ def definition(points: Any, gradients: Any, **given: Any) -> Any:
 
 STEPS: dict[str, Step] = {
     **STEP,
-    "turn": lambda count, place, num_points: count,
-    "slope": lambda slope, point, weight_decay: slope,
     "before": lambda point, rate, weight_decay: point * (1 - rate * weight_decay),
-    "after": lambda moved, point, rate, weight_decay, correction: moved,
 }
-COUPLED: dict[str, Step] = {
+COUPLED: dict[str, Any] = {
     "slope": lambda slope, point, weight_decay: slope + weight_decay * point,
-    "before": lambda point, rate, weight_decay: point,
+    "before": unchanged,
 }
 """Steps of weight decay as a part of the gradient (L2)."""
 
 SETTING = TEXTS["more_than_one_parameter"]
 
 SHARED = (
-    TEXTS.mistake("step_counted_per_parameter", {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1}),
+    TEXTS.mistake("step_counted_per_parameter", turn=lambda count, place, num_points: (count - 1) * num_points + place + 1),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
-    TEXTS.mistake("decay_in_gradient", COUPLED),
-    TEXTS.mistake("decay_missing", {"before": lambda point, rate, weight_decay: point}),
-    TEXTS.mistake("decay_without_rate", {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)}),
-    TEXTS.mistake("decay_added", {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)}),
+    TEXTS.mistake("decay_in_gradient", **COUPLED),
+    TEXTS.mistake("decay_missing", before=unchanged),
+    TEXTS.mistake("decay_without_rate", before=lambda point, rate, weight_decay: point * (1 - weight_decay)),
+    TEXTS.mistake("decay_added", before=lambda point, rate, weight_decay: point * (1 + rate * weight_decay)),
     TEXTS.mistake(
         "decay_with_corrected_rate",
-        {
-            "before": lambda point, rate, weight_decay: point,
-            "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
-        },
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
     ),
-    TEXTS.mistake("decay_of_ones", {"before": lambda point, rate, weight_decay: point - rate * weight_decay}),
+    TEXTS.mistake("decay_of_ones", before=lambda point, rate, weight_decay: point - rate * weight_decay),
 )
 AFTER = Convention(
     TEXTS["decays_parameter_after_step_instead_before"],
     steps={
-        "before": lambda point, rate, weight_decay: point,
+        "before": unchanged,
         "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * weight_decay),
     },
 )
-EPSILONS = (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT))
+EPSILONS = optional(Convention(EPS_HAT_WORDS, steps=EPS_HAT))
 
 
 def _fixed_eps(value: float, source: str | None = None) -> Convention:
     return Convention(TEXTS["eps_is_fixed"].format(eps=f"{value:g}"), steps={"eps": lambda eps: value}, without="eps", source=source)
 
 
-FIXED_EPS = (
-    Convention(),
+FIXED_EPS = optional(
     *(_fixed_eps(value) for value in (1e-7, 1e-6, 1e-5, 1e-10, 1e-12)),
     *(_fixed_eps(10.0**-power, rf"e-0?{power}\b|\*\* ?-{power}\b") for power in (9, 11, 15, 16)),
     _fixed_eps(float(numpy.finfo(float).eps), "finfo"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Inputs, optional, unchanged
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.projections import PARTS
 from headway.practice.texts import Texts
@@ -19,23 +19,19 @@ def _is_self_attention(inputs: Inputs) -> bool:
 
 
 def _one_sequence(name: str) -> Callable[[Inputs], Inputs | None]:
-    def encode(inputs: Inputs) -> Inputs | None:
-        return without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
-
-    return encode
+    return lambda inputs: without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
 
 
 def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding to one sequence for the query and one for key and value; None if those two differ."""
 
-    def encode(inputs: Inputs) -> Inputs | None:
-        is_shared = inputs["key"] is inputs["value"]
-        return without(inputs, "query", "key", "value") | {query: inputs["query"], other: inputs["key"]} if is_shared else None
+    rest = ("query", "key", "value")
+    return lambda inputs: (
+        without(inputs, *rest) | {query: inputs["query"], other: inputs["key"]} if inputs["key"] is inputs["value"] else None
+    )
 
-    return encode
 
-
-FORMS = (Convention(), Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))
+FORMS = optional(Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))
 """Separate query, key and value arguments, or one sequence for all three."""
 
 
@@ -68,8 +64,7 @@ def _layers(inputs: Inputs) -> Inputs:
 
 
 IN_OUT = TEXTS["in_out"]
-WEIGHT_FORMS = (
-    Convention(),
+WEIGHT_FORMS = optional(
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
@@ -85,8 +80,5 @@ def _no_output(inputs: Inputs) -> Inputs | None:
     return inputs if "query_weight" in inputs or "fused_weight" in inputs else None
 
 
-WITHOUT_OUTPUT = (
-    Convention(),
-    Convention(TEXTS["no_output_projection"], _no_output, steps={"output": lambda x, weight, bias: x}, without="output_weight"),
-)
+WITHOUT_OUTPUT = optional(Convention(TEXTS["no_output_projection"], _no_output, steps={"output": unchanged}, without="output_weight"))
 """Presence of an output projection in functions that take weights."""

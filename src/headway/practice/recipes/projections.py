@@ -122,19 +122,13 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 
 STEPS = attention.STEPS | {
-    "weights": lambda held: held,
-    "enter": lambda x: x,
-    "wrap": lambda answer, x: answer,
-    "crop": lambda length, context_length: None,
     "sequences": lambda query, key, value: (query, key, value),
     "project": project,
     "split": split,
     "repeat_key": repeat,
     "repeat_value": repeat,
     "merge": merge,
-    "one_head": lambda attended, value: attended,
     "output": project,
-    "finish": lambda answer, x: answer,
 }
 
 _STEMS = {

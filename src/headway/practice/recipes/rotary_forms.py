@@ -84,10 +84,6 @@ def _with_rows(inputs: Inputs) -> Inputs | None:
     return inputs if ROWS & set(inputs) else None
 
 
-def _without_rows(inputs: Inputs) -> Inputs | None:
-    return None if ROWS & set(inputs) else inputs
-
-
 COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)
 ANGLES = Convention(TEXTS["returns_angles_radians"], encode=_with_rows, decode=_angles)
 SINE_FIRST = Convention(
@@ -97,5 +93,8 @@ SINE_FIRST = Convention(
     source=r"return[^\n]*sin[^\n]*cos|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
 )
 FREQUENCIES = Convention(
-    TEXTS["returns_frequencies_angles_computed_elsewhere"], encode=_without_rows, decode=_frequencies, without="seq_len"
+    TEXTS["returns_frequencies_angles_computed_elsewhere"],
+    encode=lambda inputs: None if ROWS & set(inputs) else inputs,
+    decode=_frequencies,
+    without="seq_len",
 )

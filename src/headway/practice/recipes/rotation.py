@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention
+from headway.practice.exercise import Convention, optional
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/rotation")
@@ -33,8 +33,7 @@ def _step(is_interleaved: bool) -> Callable[..., Any]:
     return operands
 
 
-ROTATED = (
-    Convention(),
+ROTATED = optional(
     Convention(TEXTS["rotates_halves"], steps={"operands": _step(False)}, source=SOURCE),
     Convention(TEXTS["rotates_neighbours"], steps={"operands": _step(True)}, source=SOURCE),
 )

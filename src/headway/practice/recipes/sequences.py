@@ -74,3 +74,8 @@ class Draw:
 def whole(inputs: Inputs) -> Inputs:
     """Return the sequences as integers."""
     return {name: numpy.round(value * 2).astype(int) for name, value in inputs.items()}
+
+
+def with_biases(held: Inputs, *parts: str) -> Inputs:
+    """Return weights with the biases of these projections alone."""
+    return {name: value for name, value in held.items() if not name.endswith("_bias") or name.removesuffix("_bias") in parts}

@@ -95,15 +95,11 @@ class ToyModel:
 
     forward = __call__
 
-    def forget(self) -> None:
-        """Reset all caches."""
+    def forget(self, *sizes: Any, **named: Any) -> None:
+        """Reset all caches, whatever their sizes are."""
         self.caches.forget()
 
-    def set_up_cache(self, *sizes: Any, **named: Any) -> None:
-        """Reset all caches, whatever their sizes are."""
-        self.forget()
-
-    setup_cache = setup_caches = setup_kv_cache = set_up_cache
+    setup_cache = setup_caches = setup_kv_cache = set_up_cache = forget
     reset_kv_cache = reset_cache = clear_cache = clear_kv_cache = reset_caches = forget
 
     def make_cache(self) -> ToyCache:
@@ -134,18 +130,9 @@ class ToyModel:
         """Object whose shape shows the context size."""
         return SimpleNamespace(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
 
-    @property
-    def device(self) -> str:
-        """Device of the weights, which the tokens need not be moved to."""
-        return "cpu"
-
     def parameters(self) -> Iterator[SimpleNamespace]:
         """Yield an object with the device and the dtype of the weights."""
         yield SimpleNamespace(device=self.device, dtype=None)
-
-    def to(self, *places: Any, **named: Any) -> ToyModel:
-        """Return self, like a module's to."""
-        return self
 
     @property
     def block_size(self) -> int:
@@ -155,14 +142,13 @@ class ToyModel:
     context_length = max_seq_len = context_len = block_size
 
     training = False
+    device = "cpu"
 
-    def eval(self) -> ToyModel:
-        """Return self, like a module's eval."""
+    def to(self, *options: Any, **named: Any) -> ToyModel:
+        """Return self, like the methods of a module that move it or set its mode."""
         return self
 
-    def train(self, mode: bool = True) -> ToyModel:
-        """Return self, like a module's train."""
-        return self
+    eval = train = to
 
 
 @lru_cache

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.outputs import is_same, precision
+from headway.practice.recipes.activations import normed
 from headway.practice.recipes.sequences import Draw
 from headway.practice.texts import Texts
 
@@ -19,22 +20,16 @@ Ask = Callable[[Inputs], Any]
 SEQUENCES = ("x", "query", "key", "value", "context", "encoder_output")
 
 
-def normed(x: Any, eps: float = 1e-5) -> Any:
-    """Layer norm without weights, in float64."""
-    x = numpy.asarray(x, numpy.float64)
-    return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + eps)
-
-
 EPSILONS = (1e-5, 1e-6, 1e-12)
 """Usual epsilons of a norm inside a module."""
 
 
 def _norm(eps: float) -> Callable[[Any], Any]:
-    return lambda x: normed(x, eps)
+    return lambda x: normed(numpy.asarray(x, numpy.float64), eps=eps)
 
 
 def _after(eps: float) -> Convention:
-    return Convention(TEXTS["adds_and_normalizes"], steps={"wrap": lambda answer, x: normed(answer + x, eps)})
+    return Convention(TEXTS["adds_and_normalizes"], steps={"wrap": lambda answer, x: _norm(eps)(answer + x)})
 
 
 AFTER = tuple(map(_after, EPSILONS))
@@ -42,6 +37,10 @@ BEFORE = tuple(Convention(TEXTS["normalizes_before"], steps={"enter": _norm(eps)
 AROUND = tuple(
     Convention(TEXTS["normalizes_and_adds"], steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS
 )
+
+
+ADDED = Convention(TEXTS["adds"], steps={"wrap": lambda answer, x: answer + x}, source=r"\A\s*(@.*\n)*class ")
+"""A class that adds its input to its output; a function of this form makes a mistake."""
 
 
 def wrapped(silent: Inputs) -> tuple[Convention, ...]:
@@ -63,7 +62,7 @@ def wrapped(silent: Inputs) -> tuple[Convention, ...]:
             return BEFORE if not numpy.any(answer) else None
         return None
 
-    return (Convention(), Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
+    return optional(Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
 
 
 def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
@@ -154,7 +153,7 @@ def positions_first(example: Inputs) -> tuple[Convention, ...]:
     def read(ask: Ask) -> Sequence[Convention] | None:
         return _FIRST_FORMS if _mixes_first_axis(ask, example) else None
 
-    return (Convention(), Convention(reads=read))
+    return optional(Convention(reads=read))
 
 
 def _loud(example: Inputs) -> Inputs:

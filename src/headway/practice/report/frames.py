@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from headway.practice.message import Message
 from headway.practice.source import Source
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Edit, Verdict
 
-PLACE = Message("cell {cell}, line {line}: ", "第 {cell} 个单元格第 {line} 行：")
+TEXTS = Texts("check")
 
 
 Place = Cause | Verdict | Edit
@@ -39,7 +39,7 @@ def frame(source: Source, place: Place, *, num_around: int = 2) -> str:
 def message_of(verdict: Verdict, cause: Cause | None, language: str) -> str:
     """Return what is wrong and what to change, in one paragraph, with the cell if the file is a notebook."""
     place = place_of(verdict, cause)
-    start = PLACE.format(cell=place.cell, line=place.line).text(language) if place.cell is not None and place.line else ""
+    start = TEXTS["place_in_cell"].format(cell=place.cell, line=place.line).text(language) if place.cell is not None and place.line else ""
     repair = f"→ {verdict.repair.says.text(language)}" if verdict.repair and len(verdict.causes) <= 1 else ""
     if cause is None:
         parts = [verdict.difference.text(language) if verdict.difference else verdict.status_word.text(language), repair]

@@ -9,7 +9,10 @@ from pathlib import Path
 from headway.practice.grading.grade import Grade, grade_of
 from headway.practice.message import Message, PracticeError, describe_error
 from headway.practice.source import Source
+from headway.practice.texts import Texts
 from headway.practice.verdict import Verdict
+
+TEXTS = Texts("check")
 
 FAILING = ("wrong", "unknown", "missing")
 """Statuses that make the exit code 1."""
@@ -99,4 +102,4 @@ class Report:
 def failure_of(error: Exception) -> Message:
     """Return the reason for a failure, from the exception that was raised."""
     described = error.messages[0] if isinstance(error, PracticeError) else describe_error(error, max_chars=500)
-    return Message("the check failed: {error}", "检查失败：{error}").format(error=described)
+    return TEXTS["check_failed"].format(error=described)

@@ -47,19 +47,12 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
         return json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else EXITS
 
 
-EXITS = Cause(
-    "exits",
-    ENDS_THE_PROCESS,
-    TEXTS["return_result_instead"],
-    EMPTY,
-)
+EXITS = Cause("exits", ENDS_THE_PROCESS, TEXTS["return_result_instead"], EMPTY)
 
 
 def unreadable(path: Path) -> Cause:
     """Return the cause for a file that is missing or not UTF-8."""
-    says = TEXTS["cannot_be_read"].format(name=path.name)
-    fix = TEXTS["save_as_utf8"]
-    return Cause("unreadable", says, fix, EMPTY)
+    return Cause("unreadable", TEXTS["cannot_be_read"].format(name=path.name), TEXTS["save_as_utf8"], EMPTY)
 
 
 def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:

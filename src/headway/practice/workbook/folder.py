@@ -44,10 +44,7 @@ def begin(folder: Path, array: str | None, language: str) -> Begun:
     before = read_progress(folder)
     is_new = before is None or not before.is_begun
     if before is not None and not is_new and array not in (None, before.array):
-        raise PracticeError(
-            TEXTS["other_library"].format(given=array, known=before.array, folder=folder),
-            hint=TEXTS["another_folder"],
-        )
+        raise PracticeError(TEXTS["other_library"].format(given=array, known=before.array, folder=folder), hint=TEXTS["another_folder"])
     progress = Progress(array or "numpy", hunt=before.hunt if before else None) if before is None or is_new else before
     _check_library(progress.array)
     missing = [part for part in PARTS if not os.path.lexists(path_of(folder, part))]
@@ -71,10 +68,7 @@ def _check_library(array: str) -> None:
     try:
         array_library(array)
     except OptionError as error:
-        raise PracticeError(
-            TEXTS["unknown_library"].format(array=array),
-            hint=TEXTS["install_library"].format(array=array),
-        ) from error
+        raise PracticeError(TEXTS["unknown_library"].format(array=array), hint=TEXTS["install_library"].format(array=array)) from error
 
 
 def progress_of(folder: Path) -> Progress:
@@ -85,8 +79,7 @@ def progress_of(folder: Path) -> Progress:
     progress = read_progress(folder)
     if progress is None or not progress.is_begun:
         raise PracticeError(
-            TEXTS["folder_without_exercises"].format(folder=folder, file=FILE),
-            hint=TEXTS["start_here"].format(folder=folder),
+            TEXTS["folder_without_exercises"].format(folder=folder, file=FILE), hint=TEXTS["start_here"].format(folder=folder)
         )
     return progress
 

@@ -144,10 +144,7 @@ def _differing(text: str, other: str) -> list[str]:
 def _open(folder: Path) -> tuple[Progress, Hunt]:
     progress = read_progress(folder)
     if progress is None or progress.hunt is None:
-        raise PracticeError(
-            TEXTS["no_bug"].format(folder=folder),
-            hint=TEXTS["start_a_bug"].format(folder=folder),
-        )
+        raise PracticeError(TEXTS["no_bug"].format(folder=folder), hint=TEXTS["start_a_bug"].format(folder=folder))
     return progress, progress.hunt
 
 

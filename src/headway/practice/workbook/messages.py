@@ -17,8 +17,6 @@ RESUME = TEXTS["resume"]
 UNSOLVED = TEXTS["unsolved_2"]
 WRITING = TEXTS["writing"]
 NOT_BEGUN = TEXTS["not_begun"]
-SOLVED = TEXTS["solved_2"]
-HINTS = TEXTS["hints"]
 HINT = TEXTS["hint"]
 LOOK = TEXTS["look"]
 RESET = TEXTS["reset"]
@@ -55,8 +53,8 @@ def listing(folder: Path, progress: Progress) -> list[Message]:
 def _line(folder: Path, part: Part, progress: Progress, *, is_next: bool) -> Message:
     at = progress.of(part.name)
     mark = "✓" if at.is_solved else "→" if is_next else "·"
-    state = SOLVED if at.is_solved else NOT_BEGUN if is_untouched(folder, part, progress.array) else TEXTS["open"]
-    more = [HINTS.format(number=at.num_hints)] if at.num_hints else []
+    state = TEXTS["solved_2"] if at.is_solved else NOT_BEGUN if is_untouched(folder, part, progress.array) else TEXTS["open"]
+    more = [TEXTS["hints"].format(number=at.num_hints)] if at.num_hints else []
     more += [TEXTS["shown"]] if at.saw_solution else []
 
     states = [state, *more]

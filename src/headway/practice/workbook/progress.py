@@ -76,10 +76,7 @@ def read_progress(folder: Path) -> Progress | None:
     try:
         return _parsed(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PracticeError(
-            TEXTS["progress_cannot_be_read"].format(path=path, error=error),
-            hint=TEXTS["move_away"],
-        ) from error
+        raise PracticeError(TEXTS["progress_cannot_be_read"].format(path=path, error=error), hint=TEXTS["move_away"]) from error
 
 
 def write_progress(folder: Path, progress: Progress) -> None:

@@ -9,8 +9,8 @@ from importlib import resources
 from headway.practice.workbook.parts import Part
 from headway.practice.workbook.stubs import BODY, stub
 
-SPELLED = {"numpy": "np.", "jax": "jnp.", "mlx": "mx."}
-"""Prefix of library calls; the NumPy solutions are converted to JAX and MLX by replacing it."""
+SPELLED = {"numpy": "np.", "torch": "torch.", "jax": "jnp.", "mlx": "mx."}
+"""Prefix of library calls; the NumPy solutions are converted to other libraries by replacing it."""
 
 
 def solution(part: Part, array: str, language: str) -> str:
@@ -21,12 +21,13 @@ def solution(part: Part, array: str, language: str) -> str:
 def body(name: str, array: str) -> str:
     """Return a function's body in an array library."""
     text = function_source(name, array).split("\n", 1)[1]
-    return text.replace("np.", SPELLED.get(array, "np."))
+    return text.replace("np.", SPELLED[array])
 
 
 def function_source(name: str, array: str) -> str:
-    """Return the source of one solution, ending with a newline; for JAX and MLX it is the NumPy source."""
-    return _functions("in_torch.py" if array == "torch" else "in_numpy.py")[name]
+    """Return the source of one solution, ending with a newline; it is the NumPy source unless the library has one of its own."""
+    own = _functions("in_torch.py") if array == "torch" else {}
+    return own.get(name) or _functions("in_numpy.py")[name]
 
 
 def numpy_functions() -> dict[str, str]:

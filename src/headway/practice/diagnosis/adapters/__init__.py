@@ -24,6 +24,7 @@ MODULES = {
     "mask": "mask_calls",
     "model": "model_calls",
     "optimizer": "optimizers",
+    "stack": "stack_calls",
     "tokenizer": "tokenizer_calls",
 }
 """Module with the ways to call what is neither a function of the roles nor a class that holds their weights, by `Exercise.calls`."""

@@ -51,6 +51,7 @@ GRADS = Role(
 )
 MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
 SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
+MEAN_HAT, SQUARE_HAT = Role("mean_hat", ("m_hat", "mhat")), Role("square_hat", ("v_hat", "vhat"))
 COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
 STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt".split()))
 NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
@@ -127,7 +128,14 @@ class OptimizerCall(Call):
         takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS,))
         if takes is None:
             raise CallError(TEXTS["constructor_has_required_parameters_settings"])
-        bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
+        taken = parameters_of(getattr(value, method), is_bound=True)
+        if (
+            takes.role_of == {}
+            and any(fits_name(each.name, MEAN) for each in taken)
+            and any(fits_name(each.name, SQUARE) for each in taken)
+        ):
+            return self._step_of_moments(points, getattr(value(**settings), method), taken, {})
+        bound = bind_parameters(taken, (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         held = self._held(points, is_own=not bound.takes("gradient"))
@@ -196,8 +204,16 @@ class OptimizerCall(Call):
         bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
         if bound is not None and bound.takes("points") and bound.takes("gradient") and bound.takes("state"):
             return self._step_of_state(points, settings, bound)
+        return self._step_of_moments(points, self.subject.value, rest, settings)
+
+    def _step_of_moments(
+        self, points: list[Any], step: Callable[..., Any], taken: Sequence[inspect.Parameter], settings: Mapping[str, Any]
+    ) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a function for each parameter, which returns the parameter and its moments in the order taken."""
+        bound = bind_parameters(taken, (PARAMS, GRADS, MEAN, SQUARE, COUNT, MEAN_HAT, SQUARE_HAT))
         if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
             raise CallError(TEXTS["function_takes_parameter_gradient_moments"])
+        order = [role.name for role in bound.role_of.values() if role.name in ("mean", "square")]
         states = [(each, self._copy(0 * numpy.array(as_numbers(each))), self._copy(0 * numpy.array(as_numbers(each)))) for each in points]
         count = 0
 
@@ -205,11 +221,12 @@ class OptimizerCall(Call):
             nonlocal count
             count += 1
             for place, gradient in enumerate(gradients):
-                point, mean, square = states[place]
-                known = {"points": point, "gradient": gradient, "mean": mean, "square": square, "step": self._scalar(count)}
-                answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
+                point, *moments = states[place]
+                known = dict(zip(order, moments, strict=True)) | {"points": point, "gradient": gradient, "step": self._scalar(count)}
+                known |= {each.name: self._copy(0 * numpy.array(as_numbers(point))) for each in (MEAN_HAT, SQUARE_HAT)}
+                answer = step(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
                 parts = [each for each in answer if hasattr(each, "shape")] if isinstance(answer, tuple | list) else []
-                states[place] = (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (point, mean, square)
+                states[place] = (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (point, *moments)
             return [point for point, _, _ in states]
 
         return take
@@ -296,6 +313,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     named = bind_parameters([each.replace(default=None) for each in subject.parameters], SETTINGS)
     assert named is not None  # every parameter has a default
     settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
+    if {"betas", "beta2"} <= set(settings):  # `beta` next to `beta2` is the first of the two
+        settings["beta1"] = settings.pop("betas")
     reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):

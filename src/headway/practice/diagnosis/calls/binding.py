@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,14 @@ class Binding:
         """Return True if the function has a parameter for a role."""
         return any(each.name == role for each in self.role_of.values())
 
+    def left_out(self, parameters: Iterable[inspect.Parameter]) -> list[str]:
+        """Return the names of the parameters that have no role, or one with a value that has no effect."""
+        return [each.name for each in parameters if each.name not in self.role_of or self.role_of[each.name].name.startswith("neutral")]
+
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
-    return bind_parameters(subject.parameters, roles)
+    return bind_parameters(subject.parameters, roles, flags=subject.mask_flags)
 
 
 CONSTRUCTOR_PREFIX = "constructor__"
@@ -45,19 +49,33 @@ TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
 
 
 def bind_parameters(
-    parameters: Sequence[inspect.Parameter], roles: Sequence[Role], *, unnamed: Sequence[Role] | None = None
+    parameters: Sequence[inspect.Parameter],
+    roles: Sequence[Role],
+    *,
+    unnamed: Sequence[Role] | None = None,
+    flags: Collection[str] = (),
 ) -> Binding | None:
-    """Match a list of parameters to roles; `unnamed` limits the roles that a parameter with an unknown name may take."""
+    """Match a list of parameters to roles.
+
+    unnamed   roles that a parameter with an unknown name may take; any by default
+    flags     parameters for masks that are True or False: they ask for a causal mask
+    """
     bound: dict[str, Role] = {}
     free = list(roles)
     for parameter in parameters:
+        if parameter.name in flags:
+            asked = next((role for role in free if role.name == "is_causal"), None)
+            if asked is not None or parameter.default is parameter.empty:
+                bound[parameter.name] = asked or Role(f"neutral {parameter.name}", neutral=False)
+            free = [role for role in free if role is not asked]
+            continue
         role = next((role for role in free if fits_name(parameter.name, role)), None)
         is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
         if role is not None and not (is_prediction and role.name == TARGETS.name):
             bound[parameter.name] = role
             free.remove(role)
     for parameter in parameters:
-        if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
+        if parameter.name in bound or parameter.name in flags or parameter.default is not inspect.Parameter.empty:
             continue
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
@@ -69,12 +87,16 @@ def bind_parameters(
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
-TABLE = "table"
+TABLE = "table of "
 """Start of the names of roles for tables of rotary positions."""
 
 
 def bind_call(
-    parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0, called: Collection[str] = ()
+    parameters: Sequence[inspect.Parameter],
+    roles: Sequence[Role],
+    style: int = 0,
+    called: Collection[str] = (),
+    flags: Collection[str] = (),
 ) -> Binding | None:
     """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
 
@@ -82,22 +104,23 @@ def bind_call(
 
     style    shape of tables of rotary positions
     called   parameters that are called: parts that rotate
+    flags    parameters for masks that are True or False
     """
     listed = {each.name for each in parameters if any(fits_name(each.name, role) for role in roles)}
-    masks = _masks(parameters, roles)
+    masks = _masks([each for each in parameters if each.name not in flags], roles)
     roles = [role for role in roles if role not in masks.values()]
     neutral: dict[str, Role] = {}
     for each in parameters:
         table = table_for(each.name, style)
-        if each.name in listed or each.default is not each.empty:
+        if each.name in listed or each.name in flags or each.default is not each.empty:
             continue
         if table is not None and each.name in called:
             neutral[each.name] = Role(f"neutral {each.name}", size_of=lambda inputs: same)
         elif table is not None:
-            neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
+            neutral[each.name] = Role(f"{TABLE}{each.name}", size_of=table)
         elif neutral_value(each.name) is not NOTHING:
             neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
-    binding = bind_parameters([each for each in parameters if each.name not in neutral and each.name not in masks], roles)
+    binding = bind_parameters([each for each in parameters if each.name not in neutral and each.name not in masks], roles, flags=flags)
     if binding is None:
         return None
     neutral |= masks
@@ -145,14 +168,6 @@ def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
 def derivation(role: Role) -> Any:
     """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
-
-
-def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
-    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
-    try:
-        return None if derive is None else derive(inputs)
-    except (KeyError, IndexError, TypeError, AttributeError):
-        return None
 
 
 def fits_name(name: str, role: Role) -> bool:

@@ -37,7 +37,7 @@ WORDS: tuple[tuple[str, str], ...] = (
 
 NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"multiple_of", 32),
-    (r"^(rope|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
+    (r"^(ro_?pe|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
     (r"^(device|dev)$", "cpu"),
     (r"dtype|_type$", None),
     (r"(^|_)eps|epsilon", 1e-5),

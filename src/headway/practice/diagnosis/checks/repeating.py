@@ -19,8 +19,8 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
-DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
+NOT_REPEATABLE = TEXTS.mistake("not_repeatable", pattern=r"rand|dropout|Dropout")
+DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", pattern=r"dropout\(")
 
 
 def is_repeatable(trials: Sequence[Trial]) -> bool:

@@ -56,9 +56,24 @@ class Trial:
         is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
         return self if is_plain else replace(self, decimals=decimals)
 
-    def without_refused(self) -> Trial:
+    def without_refused_kinds(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once."""
-        return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
+        return self.without(self._refused_kinds())
+
+    def _refused_kinds(self) -> set[Message | None]:
+        return {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
+
+    def without_refused(self) -> Trial:
+        """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only."""
+        pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
+        wrong = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
+        answered = self._kept([not (probe.beyond in wrong and _is_refusal(probe, answer)) for probe, answer in pairs])
+        return answered.without(refused - wrong)
+
+    def _is_wrong(self, probe: Probe, answer: Any) -> bool:
+        """Return True for a wrong output of the expected shape, of operands of two axes at most: `.T` and the like mean another thing for more."""
+        is_shaped = isinstance(answer, numpy.ndarray) and answer.shape == getattr(self.expected(probe), "shape", None)
+        return is_shaped and _num_axes(probe.inputs) <= 2 and not self.is_same(probe, answer)
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the expected shape."""
@@ -79,9 +94,13 @@ class Trial:
 
     def within_axes(self, most: int) -> Trial:
         """Exclude the optional probes with more axes than this."""
-        is_kept = [probe.beyond is None or _num_axes(probe.inputs) <= most for probe in self.probes]
+        fewer = self._kept([probe.beyond is None or _num_axes(probe.inputs) <= most for probe in self.probes])
+        return self if fewer is self else replace(fewer, num_axes=most)
+
+    def _kept(self, is_kept: Sequence[bool]) -> Trial:
+        """Exclude the probes whose flag is False, without reporting them as rejected."""
         probes, answers = (tuple(itertools.compress(column, is_kept)) for column in (self.probes, self.answers))
-        return self if all(is_kept) else replace(self, probes=probes, answers=answers, num_axes=most)
+        return self if all(is_kept) else replace(self, probes=probes, answers=answers)
 
     def without(self, beyond: Collection[Message | None]) -> Trial:
         """Exclude all optional probes of these kinds."""
@@ -110,13 +129,22 @@ class Trial:
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
+    def is_right_where_supported(self) -> bool:
+        """Return True if every output is right apart from those for inputs that the function need not support, and does not or only in another way."""
+        kept = self.without_refused()
+        return any(each.is_right() for each in (kept, kept.within_branches(), kept.without_misshapen(), kept.without_caution()))
+
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
         """Return True if the first output equals that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
     def is_undone_by(self, mistake: Mistake) -> bool:
-        """Return True if a mistake replaces all steps of a convention, and thus is the same mistake as under the default convention."""
-        return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
+        """Return True if a mistake replaces all steps of a convention, or one of a whole, and thus belongs to the default convention."""
+        replaced = set(mistake.steps)
+        return any(
+            bool(replaced & set(each.steps)) if each.is_whole else bool(each.steps) and set(each.steps) <= replaced
+            for each in self.conventions
+        )
 
     def num_matching(self) -> int:
         """Return the number of outputs that equal the definition's."""

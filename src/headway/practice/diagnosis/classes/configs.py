@@ -19,6 +19,7 @@ from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
 
 CONFIG_NAMES = r"^(model_?)?(config|cfg|conf|args|hparams|configs|params|opts?|options|hp)$|_(config|cfg|args|params|hparams)$"
+OF_PARTS = rf"{CONFIG_NAMES}|^((self|cross|masked|multi_?head)_?)?(attention|attn|mha|ffn|mlp|feed_?forward|encoder|decoder)$"
 
 
 def is_size_role(role: Role) -> bool:
@@ -63,7 +64,7 @@ class Config:
         if value is not NOTHING:
             return value
         fallback = fields_of(base).get(name, NOTHING) if base is not None else NOTHING
-        if fallback is NOTHING and re.search(CONFIG_NAMES, name):  # the settings of a part
+        if fallback is NOTHING and re.search(OF_PARTS, name):  # the settings of a part
             return self
         if fallback is NOTHING and name in optional:
             raise AttributeError(name)
@@ -169,12 +170,8 @@ def holds_fields(value: Any) -> bool:
 
 
 def _class_fields(value: type) -> dict[str, Any]:
-    return {
-        name: each
-        for base in reversed(value.__mro__)
-        for name, each in vars(base).items()
-        if not name.startswith("_") and isinstance(each, int | float | str | type(None))
-    }
+    held = (each for base in reversed(value.__mro__) for each in vars(base).items())
+    return {name: each for name, each in held if not name.startswith("_") and isinstance(each, int | float | str | type(None))}
 
 
 def fields_of(base: Any) -> dict[str, Any]:
@@ -292,6 +289,8 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
         if each.default is each.empty and each.name not in given:
             value = neutral_value(each.name)
             given[each.name] = None if value is NOTHING else value
+    if all(role.name != "num_heads" for role in roles):  # the class may check that the width divides by it
+        given |= {name: 1 for name in defaults if re.search("heads?$", name) and name not in given}
     made = base(**given)
     fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]

@@ -145,9 +145,9 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     left = [role for role in roles if role not in shown.values()]
     source = "\n".join(subject.source)
     parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
-    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts)
+    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
     if called is None:
-        return bind_call(parameters, roles, style, parts)
+        return bind_call(parameters, roles, style, parts, subject.mask_flags)
     role_of = {**called.role_of, **shown}
     return Binding({each.name: role_of[each.name] for each in parameters if each.name in role_of})
 

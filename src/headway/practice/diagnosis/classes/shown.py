@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.calls.binding import Binding, fits_name
+from headway.practice.diagnosis.calls.binding import OF_QUERIES, Binding, fits_name
 from headway.practice.diagnosis.calls.wording import NOTHING, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import fields_of, holds_fields, is_size_role
 from headway.practice.diagnosis.classes.usages import Usage, alias
@@ -178,6 +179,7 @@ def shown_operands(usages: Sequence[Usage], parameters: Sequence[inspect.Paramet
                 usage.called is None
                 or key not in usage.called
                 or parameter.name in found
+                or re.match(rf"{OF_QUERIES}.*mask", parameter.name.lower())
                 or any(fits_name(parameter.name, role) for role in roles)
             ):
                 continue

@@ -253,10 +253,12 @@ def _is_sequence(value: Any, query: Any) -> bool:
 
 
 def _may_be_mask(value: Any) -> bool:
-    """Return True for an array that is no table of rotary positions: those are complex, or pairs."""
-    return (
-        getattr(value, "ndim", 0) >= 2 and (is_boolean(value) or is_floating(value) or "int" in str(value.dtype)) and value.shape[-1] != 2
-    )
+    """Return True for an array that is neither a table of rotary positions, complex or of pairs, nor the positions 0, 1, 2, …."""
+    if getattr(value, "ndim", 0) < 2 or value.shape[-1] == 2:
+        return False
+    if "int" in str(value.dtype):
+        return not (to_numpy(value) == numpy.arange(value.shape[-1])).all()
+    return is_boolean(value) or is_floating(value)
 
 
 def _weights(layer: Any) -> LinearWeights:

@@ -78,13 +78,14 @@ def _blocks_of(model: Any) -> list[tuple[Any, str, Any]]:
     """Return the blocks of the outermost list of blocks in a model: their owner, the name in it, and the block."""
     for owner in model.modules():
         if type(owner).__name__ in ("ModuleList", "Sequential", "ModuleDict"):
-            found = [(owner, name, child) for name, child in owner.named_children() if _is_block(child)]
+            found = [(owner, name, child) for name, child in owner.named_children() if is_block(child)]
             if found:
                 return found
     return []
 
 
-def _is_block(module: Any) -> bool:
+def is_block(module: Any) -> bool:
+    """Return True for a module with attention and a feed-forward, or with the name of a layer."""
     if type(module).__module__.startswith("torch.") or type(module).forward.__qualname__.startswith(("Module.", "_forward_unimplemented")):
         return False
     kinds = {kind for *_, kind in parts_of(module)}

@@ -7,7 +7,6 @@ import difflib
 import functools
 import inspect
 import re
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +18,7 @@ import numpy
 
 from headway.errors import ShapeError
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
-from headway.practice.diagnosis.reading.subject import Subject, source_in
+from headway.practice.diagnosis.reading.subject import Subject, parsed, source_in
 from headway.practice.exercise import Inputs, Probe
 from headway.practice.message import EMPTY, BilingualError, Message, describe_error
 from headway.practice.texts import Texts
@@ -30,21 +29,16 @@ TEXTS = Texts("diagnosis")
 FILE_TITLE = TEXTS["file_title"]
 MUST_RETURN = TEXTS["must_return"]
 ENDS_THE_PROCESS = TEXTS["ends_the_process"]
-TOO_SLOW = Cause(
-    "too_slow",
-    TEXTS["too_slow"],
-    MUST_RETURN,
-    EMPTY,
-)
+TOO_SLOW = Cause("too_slow", TEXTS["too_slow"], MUST_RETURN, EMPTY)
 
 
 def explain(error: BaseException, subject: Subject, probe: Probe | None = None) -> Cause:
     """Return the cause for an exception, with the line in the learner's file and the shapes of the arrays in that line."""
-    frame = _own_frame(error, subject)
+    frame = own_frame(error, subject)
     line = frame.tb_lineno if frame else None
     if isinstance(error, TookTooLongError):
         return replace(TOO_SLOW, line=line)
-    text = _line(subject, line)
+    text = line_in(subject, line)
     shapes = _shapes_in(text, frame) if frame else ""
     name = type(error).__name__
     raised = describe_error(error)
@@ -67,8 +61,8 @@ def refuses(error: BaseException, subject: Subject) -> bool:
     """Return True for an exception that is no mistake: one that the learner's own code raises, or of something that is missing."""
     if isinstance(error, REFUSALS) or _is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
         return True
-    frame = _own_frame(error, subject)
-    written = _line(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
+    frame = own_frame(error, subject)
+    written = line_in(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
     return written.startswith(("raise ", "raise(", "assert ", "assert("))
 
 
@@ -84,24 +78,17 @@ KEYWORD = r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'.*"
 
 def unknown_keyword(error: BaseException, subject: Subject) -> str | None:
     """Return the keyword that a library's function in this version does not take, and that resembles none of its own; None for other errors."""
-    frame = _own_frame(error, subject)
+    frame = own_frame(error, subject)
     found = re.fullmatch(KEYWORD, str(error), re.DOTALL) if isinstance(error, TypeError) and frame is not None else None
     if found is None or frame is None or source_in(subject.text, found[1]) is not None:
         return None
     names = frame.tb_frame.f_globals | frame.tb_frame.f_locals
-    called = next(filter(None, (_called(node, found[2], names) for node in ast.walk(_parsed(subject.text)))), None)
+    called = next(filter(None, (_called(node, found[2], names) for node in ast.walk(parsed(subject.text)))), None)
     try:
         known = list(inspect.signature(called).parameters) if callable(called) else []
     except (TypeError, ValueError):
         return None
     return found[2] if known and not difflib.get_close_matches(found[2], known) else None
-
-
-def _parsed(text: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])
 
 
 def _called(node: ast.AST, keyword: str, names: Mapping[str, Any]) -> Any:
@@ -119,100 +106,22 @@ def lacks_base_constructor(error: BaseException) -> bool:
     return isinstance(error, AttributeError) and "before Module.__init__() call" in str(error)
 
 
+UNPACKED = r"[(,]\s*\*"
+"""Pattern of a line with operands from a sequence or a dictionary."""
 MISSING_OPERANDS = r"([\w.]+)\(\) missing \d+ required (positional|keyword-only) arguments?: "
 
 
 def lacks_operands(error: BaseException, subject: Subject) -> bool:
     """Return True for a call in the learner's code of a function that is not the learner's own, without an operand that it needs."""
     found = re.match(MISSING_OPERANDS, str(error)) if type(error) is TypeError else None
-    frame = _own_frame(error, subject)
-    if found is None or frame is None or frame.tb_next is not None or "*" in _line(subject, frame.tb_lineno):
+    frame = own_frame(error, subject)
+    if found is None or frame is None or frame.tb_next is not None or re.search(UNPACKED, line_in(subject, frame.tb_lineno)):
         return False
     name = found[1].removesuffix(".__init__").rpartition(".")[2]
     return not re.search(rf"\b(def|class) {name}\b", subject.text)
 
 
-def is_undefined(error: BaseException, subject: Subject) -> bool:
-    """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines."""
-    try:
-        tree = ast.parse(subject.text)
-    except (SyntaxError, ValueError):
-        return False
-    if isinstance(error, AttributeError):
-        found = re.fullmatch(r"'(\w+)' object has no attribute '(\w+)'(\. .*)?", str(error))
-        owner = vars(subject.module).get(found[1]) if found and subject.module else None
-        if found is None or not inspect.isclass(owner) or not all(_is_known(each, subject) for each in owner.__mro__):
-            return False
-        name = found[2]
-    elif type(error) is NameError and error.name:
-        name = error.name
-    else:
-        return False
-    nodes = [*ast.walk(tree)]
-    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
-        return False
-    return not any(name in _defined_names(node) for node in nodes)
-
-
-MODULE = ("torch.nn.modules.module", "Module")
-
-
-def unset_attribute(subject: Subject) -> Cause | None:
-    """Return the cause of the first attribute of `self` that a class with a constructor reads and that nothing in the file sets, or None."""
-    owner = subject.value
-    if not inspect.isclass(owner) or "__init__" not in vars(owner) or not all(_sets_no_others(each, subject) for each in owner.__mro__):
-        return None
-    try:
-        tree = ast.parse(subject.text)
-    except (SyntaxError, ValueError):
-        return None
-    nodes = [*ast.walk(tree)]
-    if any(
-        (isinstance(node, ast.Name) and node.id in ("setattr", "__dict__")) or getattr(node, "attr", "") == "__dict__" for node in nodes
-    ):
-        return None
-    defined = {name for node in nodes for name in _defined_names(node)} | _held_by_modules(owner)
-    last = subject.line + len(subject.source)
-    read = [node for node in nodes if isinstance(node, ast.Attribute) and _reads_self(node) and subject.line <= node.lineno < last]
-    for node in sorted(read, key=lambda each: (each.lineno, each.col_offset)):
-        name = node.attr
-        if name not in defined and not hasattr(owner, name) and not name.startswith("__"):
-            error = AttributeError(f"'{owner.__name__}' object has no attribute '{name}'")
-            place = TEXTS["at_line"].format(written=_line(subject, node.lineno))
-            says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
-            return Cause("raises_AttributeError", says, TEXTS["make_call_work"], EMPTY, line=node.lineno)
-    return None
-
-
-def _sets_no_others(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
-    return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
-
-
-def _reads_self(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _held_by_modules(owner: type) -> set[str]:
-    """Return the attributes that every module of PyTorch holds; none for another class."""
-    torch = sys.modules.get("torch")
-    return set(vars(torch.nn.Module())) if torch is not None and issubclass(owner, torch.nn.Module) else set()
-
-
-def _is_known(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, of PyTorch or of Python, whose attributes are all known."""
-    return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
-
-
-def _defined_names(node: ast.AST) -> list[Any]:
-    """Return the names that a node may define, also as a text."""
-    if isinstance(node, ast.Name | ast.Attribute):
-        return [] if isinstance(node.ctx, ast.Load) else [node.id if isinstance(node, ast.Name) else node.attr]
-    fields = [getattr(node, each, None) for each in ("name", "asname", "arg", "rest", "value")]
-    return [each.partition(".")[0] for each in fields if isinstance(each, str)] + list(getattr(node, "names", []))
-
-
-def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
+def own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
     """Return the innermost traceback frame in the learner's file."""
     code = getattr(subject.value, "__code__", None)
     file = code.co_filename if code else getattr(subject.module, "__file__", None)
@@ -234,7 +143,8 @@ def is_from_another_file(error: BaseException, subject: Subject) -> bool:
     return str(file) != own and "site-packages" not in file.parts and any(file.is_relative_to(each) for each in (folder, folder.parent))
 
 
-def _line(subject: Subject, line: int | None) -> str:
+def line_in(subject: Subject, line: int | None) -> str:
+    """Return a line of a subject's source without its indentation, empty if it is outside."""
     if line is None or not 0 <= line - subject.line < len(subject.source):
         return ""
     return subject.source[line - subject.line].strip()

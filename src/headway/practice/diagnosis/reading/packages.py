@@ -55,12 +55,18 @@ def _package(folders: list[Path]) -> str:
 
 
 def _exported(package: str, init: Path, name: str) -> object:
-    """Return what a package's __init__.py imports under a name.
+    """Return what a package's __init__.py imports under a name; for __all__ the names of the modules that it imports.
 
     Errors   AttributeError if it imports nothing under this name.
     """
-    if not name.startswith("__") and init.is_file():
-        for module, original in _sources(ast.parse(init.read_text(encoding="utf-8")), name):
+    if name == "__all__" or not name.startswith("__"):
+        tree = ast.parse(init.read_text(encoding="utf-8")) if init.is_file() else ast.Module([], [])
+        modules = {alias.asname or alias.name: alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+        if name == "__all__":
+            return [each for each in modules if "." not in each]
+        if name in modules:
+            return import_module(modules[name])
+        for module, original in _sources(tree, name):
             found = import_module(module, package)
             if hasattr(found, original):
                 return getattr(found, original)

@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -73,6 +73,16 @@ class Subject:
                     waiting.append((word, origin, place))
         return "\n".join(found.values())
 
+    @cached_property
+    def mask_flags(self) -> frozenset[str]:
+        """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`."""
+        tree = parsed(self.text)
+        lines = range(self.line, self.line + len(self.source))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        own = [node for node in functions if node.lineno in lines]
+        names = {each.arg for node in own for each in _arguments(node) if "mask" in each.arg.lower()}
+        return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in _names_of(node)))
+
     @property
     def is_private(self) -> bool:
         """Return True if the name starts with an underscore."""
@@ -86,6 +96,48 @@ class Subject:
             if re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of a text, without statements if it is not Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
+    taken = function.args
+    return [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]
+
+
+def _names_of(function: ast.FunctionDef) -> set[str]:
+    return {each.arg for each in _arguments(function)}
+
+
+def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.FunctionDef]) -> bool:
+    """Return True for a parameter that defaults to True or False, or whose truth is all that is read of it, there and where it is passed on to."""
+    taken = function.args
+    defaults = dict(zip(reversed([*taken.posonlyargs, *taken.args]), reversed(taken.defaults), strict=False))
+    defaults |= {each: value for each, value in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if value is not None}
+    if any(each.arg == name and isinstance(value, ast.Constant) and isinstance(value.value, bool) for each, value in defaults.items()):
+        return True
+    nodes = [*ast.walk(function)]
+    read = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    tested = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp)]
+    given = [(node, each) for node in nodes if isinstance(node, ast.Call) for each in (*node.args, *(word.value for word in node.keywords))]
+    passed = [each for _, each in given]
+    is_passed = any(each in passed for each in read)
+    called = {ast.unparse(node.func).rpartition(".")[2] for node, each in given if each in read}
+    others = [node for node in others if node is not function and name in _names_of(node)] if is_passed else []
+    others = [node for node in others if node.name in called] or others
+    return (
+        bool(read)
+        and all(each in tested or each in passed for each in read)
+        and (not is_passed or bool(others))
+        and all(_is_flag(name, node, ()) for node in others)
+    )
 
 
 def _text_of(module: ModuleType | None) -> str:
@@ -102,10 +154,7 @@ def source_in(text: str, name: str) -> str | None:
 
 @cache
 def _defined_in(text: str) -> dict[str, ast.stmt]:
-    try:
-        return definitions(ast.parse(text))
-    except SyntaxError:
-        return {}
+    return definitions(parsed(text))
 
 
 def _module_near(value: Any, module: ModuleType | None) -> ModuleType | None:
@@ -143,14 +192,19 @@ def defines(value: Any, name: str) -> bool:
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     """Return the functions and classes that a file defines at top level, in order."""
     tree, lines = ast.parse(text), text.splitlines()
-    imports = _imports(tree)
+    imports = tuple(dict.fromkeys([*_imports(tree), *_imported_by(module)]))
     found = []
     for name, node in definitions(tree).items():
         value = getattr(module, name, None)
         if callable(value):
-            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+            first = first_line(node)
             found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports, text))
     return found
+
+
+def first_line(node: ast.stmt) -> int:
+    """Return the line at which a definition starts, decorators included."""
+    return min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
 
 
 def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
@@ -201,6 +255,12 @@ def subject_of(value: Callable[..., Any]) -> Subject:
     source = tuple(line.rstrip("\n") for line in lines)
     text = "\n" * (first - 1) + textwrap.dedent("".join(lines))
     return Subject(value, getattr(value, "__name__", type(value).__name__), first, source, None, imports, text)
+
+
+def _imported_by(module: ModuleType) -> tuple[str, ...]:
+    """Return the array libraries whose modules a module holds, which `import *` of another file may have given it."""
+    held = (value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType))
+    return tuple(dict.fromkeys(LIBRARY_OF_IMPORT[name] for name in held if name in LIBRARY_OF_IMPORT))
 
 
 def _imports(tree: ast.Module) -> tuple[str, ...]:

@@ -9,15 +9,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.practice.diagnosis.repair.context import Context
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
-from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
+from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import parallel
+from headway.practice.diagnosis.repair.parallels import layers_like, parallel
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.tree import places
-from headway.practice.diagnosis.repair.undefined import definitions
+from headway.practice.diagnosis.repair.undefined import definitions, settings
 
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
@@ -62,6 +63,7 @@ def changes(
     most: float = float("inf"),
     trusted: Collection[str] = (),
     undefined: str | None = None,
+    unset: tuple[str, str] | None = None,
     near: Nearness | None = None,
 ) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
@@ -73,6 +75,7 @@ def changes(
     most      highest cost
     trusted   functions and classes of the program that are right by themselves
     undefined  a name for which the program raises NameError
+    unset      a class and its attribute for which the program raises AttributeError
     near      lines where the program leaves the milestones, those that they read, and the values that changes would give them
     """
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
@@ -81,15 +84,17 @@ def changes(
     functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
     found: list[Change] = []
     near = near or Nearness()
+    raising = _raising(program.statements, seen)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
             names = _names_in(function, seen)
-            unused, others = _unused(function, names, held), _globals(program, function)
+            own_held = names.attributes or held
+            unused, others = _unused(function, names, own_held), _globals(program, function)
             own = _own_expressions(nodes, seen)
             context = Context(
                 names,
-                held,
+                own_held,
                 others,
                 library,
                 alias,
@@ -103,9 +108,13 @@ def changes(
                 undefined,
                 functions,
                 _larger(nodes),
+                raising,
             )
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
+            if unset is not None and getattr(statement, "name", "") == unset[0] and getattr(function, "name", "") == "__init__":
+                assert isinstance(function, ast.FunctionDef)
+                found += settings(index, function, unset[1], context)
             for parent in nodes:
                 here = [
                     *_statement_changes(index, parent, context),
@@ -133,6 +142,21 @@ def changes(
 
     found.sort(key=adjusted)
     return found
+
+
+def _raising(statements: Sequence[ast.stmt], seen: Observation) -> frozenset[int]:
+    """Return the ids of the operands of expressions that have no value although all of their operands have one, or are constants."""
+    found: set[int] = set()
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(node, ast.Call | ast.BinOp | ast.Subscript) and id(node) not in seen.expressions:
+            inner = [
+                each
+                for each in ast.iter_child_nodes(node)
+                if isinstance(each, ast.Name | ast.Attribute) and each is not getattr(node, "func", None)
+            ]
+            if inner and all(id(each) in seen.expressions for each in inner):
+                found |= {id(each) for each in inner}
+    return frozenset(found)
 
 
 def _is_own(value: Any, program: Program) -> bool:
@@ -174,7 +198,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         return
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
-    for cost, new in variants(site.node, context):
+    siblings = getattr(site.parent, site.field) if site.index is not None else []
+    for cost, new in (*variants(site.node, context), *layers_like(site.node, siblings)):
         if (is_called or is_base) and isinstance(new, ast.Constant):
             continue
         yield _change(site, cost, new)
@@ -233,7 +258,8 @@ def _rewritten(
     if not isinstance(node, ast.Return | ast.Pass):
         yield 1.7, [node], ([] if len(body) > 1 else [ast.Pass()])
     if place + 1 < len(body) and not isinstance(body[place + 1], ast.Return | ast.FunctionDef):
-        yield 1.9, [node, body[place + 1]], [body[place + 1], node]
+        is_early = context.undefined is not None and context.undefined in _names_stored(body[place + 1])
+        yield 0.3 if is_early else 1.9, [node, body[place + 1]], [body[place + 1], node]
     if isinstance(node, ast.If):
         yield 1.6, [node], node.body
         if node.orelse:
@@ -266,6 +292,10 @@ def _rewritten(
         )
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _names_stored(node: ast.stmt) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:

@@ -6,12 +6,12 @@ import ast
 import builtins
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headway.practice.diagnosis.repair.donors import Missing
-from headway.practice.diagnosis.repair.observation import Names, Seen
+from headway.practice.diagnosis.repair.context import Context
+from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
 Variant = tuple[float, ast.expr]
@@ -20,45 +20,9 @@ Variant = tuple[float, ast.expr]
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 MAX_SIZES = 5
 """Numbers in scope that are tried in place of a literal one."""
+MAX_OPERANDS = 8
+"""Operands that a call may lack."""
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
-
-
-@dataclass(frozen=True)
-class Context:
-    """Surroundings of an expression.
-
-    names      names seen in its function
-    held       attributes of self seen anywhere in the program
-    globals    other names: of the module, and those assigned anywhere in the function
-    library    array library of the calls, and the name under which the file imports it
-    alias      that name
-    unused     parameters, variables and attributes that the function never reads
-    own        different expressions of the program itself whose values are arrays
-    expressions  values of the expressions that were evaluated, by the id of their nodes
-    lacking    expressions of right programs that the program lacks
-    made       those that make an array from sizes alone
-    optional   parameters that are None by default
-    module     names of the file and of Python
-    undefined  a name for which the program raises NameError
-    functions  functions of the file
-    larger     operations of the function with a name as an operand, by the name
-    """
-
-    names: Names
-    held: Mapping[str, Seen]
-    globals: Sequence[str]
-    library: str
-    alias: str
-    unused: frozenset[str] = frozenset()
-    own: Sequence[ast.expr] = ()
-    expressions: Mapping[int, Seen] = field(default_factory=dict)
-    lacking: Sequence[Missing] = ()
-    made: Sequence[ast.expr] = ()
-    optional: frozenset[str] = frozenset()
-    module: frozenset[str] = frozenset()
-    undefined: str | None = None
-    functions: Sequence[str] = ()
-    larger: Mapping[str, Sequence[ast.expr]] = field(default_factory=dict)
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
@@ -81,6 +45,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield 1.2, node.operand
     elif isinstance(node, ast.BinOp):
         yield from _operations(node, context.expressions.get(id(node)))
+        yield from _moved_inside(node, context)
     elif isinstance(node, ast.Compare):
         yield from _comparisons(node)
     elif isinstance(node, ast.BoolOp):
@@ -125,7 +90,7 @@ def _numbers(number: float) -> Iterator[Variant]:
         nearest = [-number, number + 1, number - 1] if number >= 0 else [number + 1, number - 1, -number]  # an axis keeps its sign
         usual = [*nearest, *sorted(range(-3, 4), key=lambda each: (each < 0) != (number < 0))]
         values: list[float] = [each for each in usual if abs(number) < 5 or abs(each - number) <= 1 or each in (0, 1, 2)]
-        values += [0.5] if number in (0, 1, 2) else [number // 2, number * 2]
+        values += [0.5, 4] if number in (0, 1, 2) else [number // 2, number * 2, 4]
     else:
         exact = [-number, number * 2, number / 2, 1 / number if number else 1.0, 10 * number, number / 10, 1 + number, 1 - number]
         values = [float(f"{value:.12g}") for value in exact]
@@ -141,14 +106,17 @@ def _numbers(number: float) -> Iterator[Variant]:
 
 
 def _sizes(number: float, context: Context) -> Iterator[Variant]:
-    """Yield the numbers in scope in place of a literal one, and their halves."""
+    """Yield the numbers in scope in place of a literal one, their halves and multiples, and squares of arrays."""
     known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
     if number == 1:
         yield from ((1.7, parsed(f"1 - {name}", {})) for name in [name for name, seen in known.items() if seen.kind == "float"][:MAX_SIZES])
     for name in [name for name, seen in known.items() if seen.kind == type(number).__name__][:MAX_SIZES]:
         yield 1.7, parsed(name, {})
         if type(number) is int:
+            yield 1.8, ast.BinOp(literal(number), ast.Mult(), parsed(name, {}))
             yield 1.9, parsed(f"{name} // 2", {})
+    if number == 2:
+        yield from ((1.7, parsed(f"{name} ** 2", {})) for name, seen in context.names.variables.items() if seen.kind == "float array")
 
 
 def _constants(node: ast.Constant) -> Iterator[Variant]:
@@ -181,7 +149,7 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
     own = context.expressions.get(id(node)) or known.get(node.id)
     for name, seen in known.items():
         if name != node.id:
-            is_kin = own is None or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
+            is_kin = own is None or id(node) in context.raising or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
             is_near = node.id == context.undefined or (own is not None and seen.shape == own.shape)
             yield (1.1 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
     if own is not None and own.kind == "int":
@@ -199,7 +167,7 @@ def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
         own = context.held.get(node.attr)
         for name, seen in context.held.items():
             if name != node.attr:
-                is_kin = own is None or seen.kind == own.kind
+                is_kin = own is None or id(node) in context.raising or seen.kind == own.kind
                 cost = (0.9 if is_kin else 1.2) if f"self.{name}" in context.unused else 1.4
                 yield cost + 0.2 * (own is None or seen.shape != own.shape) + 0.4 * (not is_kin), ast.Attribute(node.value, name, node.ctx)
         return
@@ -245,8 +213,10 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         yield 1.8, ast.BinOp(node.right, ast.Sub(), node.left)
     added = number_of(node.right)
     is_tiny = isinstance(node.op, ast.Add | ast.Sub) and added is not None and abs(added) < 0.1
-    yield 0.95 if is_tiny else 1.5, node.left
-    yield 1.6, node.right
+    if not _is_masking(node.right):  # without its mask a program follows another convention
+        yield 0.95 if is_tiny else 1.5, node.left
+    if not _is_masking(node.left):
+        yield 1.6, node.right
     if isinstance(node.op, ast.MatMult):
         for left, right in ((".T", ""), ("", ".T"), (".swapaxes(-1, -2)", ""), ("", ".swapaxes(-1, -2)")):
             yield 1.4, parsed(f"L{left} @ R{right}", {"L": node.left, "R": node.right})
@@ -255,6 +225,25 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         yield 1.5, ast.BinOp(ast.BinOp(node.left, node.op, node.right.left), node.right.op, node.right.right)
     if isinstance(node.left, ast.BinOp):
         yield 1.5, ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
+
+
+def _is_masking(term: ast.expr) -> bool:
+    names = [each.id if isinstance(each, ast.Name) else each.attr for each in ast.walk(term) if isinstance(each, ast.Name | ast.Attribute)]
+    return any(re.search("mask|causal|tri[lu]", name.lower()) for name in names)
+
+
+def _moved_inside(node: ast.BinOp, context: Context) -> Iterator[Variant]:
+    """Yield an operation with the result of a call as one with the call's operand: √var + eps as √(var + eps)."""
+    inner = node.left
+    if not isinstance(node.op, ast.Add | ast.Sub):
+        return
+    if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow):
+        yield 1.3, ast.BinOp(ast.BinOp(inner.left, node.op, node.right), inner.op, inner.right)
+    elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and not _is_module(inner.func.value, context):
+        moved = ast.BinOp(inner.func.value, node.op, node.right)
+        yield 1.3, ast.Call(ast.Attribute(moved, inner.func.attr, ast.Load()), inner.args, inner.keywords)
+    elif isinstance(inner, ast.Call) and inner.args and not isinstance(inner.args[0], ast.Starred):
+        yield 1.3, ast.Call(inner.func, [ast.BinOp(inner.args[0], node.op, node.right), *inner.args[1:]], inner.keywords)
 
 
 def _comparisons(node: ast.Compare) -> Iterator[Variant]:
@@ -326,6 +315,9 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
     for index in range(1, len(arguments)):
         yield 1.6, ast.Call(node.func, arguments[:index] + arguments[index + 1 :], keywords)
+    if name in ("reshape", "view") and not any(number_of(each) == -1 for each in arguments):
+        for index in range(len(arguments), -1, -1):
+            yield 1.4, ast.Call(node.func, [*arguments[:index], literal(-1), *arguments[index:]], keywords)
     if name in ("reshape", "view"):
         base = (
             node.func.value
@@ -334,12 +326,24 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         )
         for text in table()["transposes"].get(context.library, ()):
             yield 1.5, parsed(text.replace(f"{ALIASES[context.library]}.", f"{context.alias}."), {"E": base})
+    if id(node) not in context.expressions:
+        yield from _with_operand(node, context)
     for cost, added in _missing_keywords(name, {keyword.arg for keyword in keywords}, context):
         yield cost, ast.Call(node.func, arguments, [*keywords, *added])
     if arguments and not isinstance(arguments[0], ast.Starred):
         yield 1.5, arguments[0]  # f(x) → x
     if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context):
         yield 1.4, node.func.value  # x.f() → x
+
+
+def _with_operand(node: ast.Call, context: Context) -> Iterator[Variant]:
+    """Yield a call that raised with one operand more: a part of its own operands, or an array in scope."""
+    own = [part for each in node.args for part in ast.walk(each) if isinstance(part, ast.Name | ast.Attribute)]
+    arrays = [ast.Name(name, ast.Load()) for name, seen in context.names.variables.items() if seen.is_array]
+    operands = {ast.unparse(each): each for each in (*own, *arrays)}
+    for index in range(len(node.args), -1, -1):
+        for place, each in enumerate(itertools.islice(operands.values(), MAX_OPERANDS)):
+            yield 1.5 + 0.02 * place, ast.Call(node.func, [*node.args[:index], each, *node.args[index:]], node.keywords)
 
 
 def _missing_keywords(name: str, present: set[str | None], context: Context) -> Iterator[tuple[float, list[ast.keyword]]]:

@@ -16,14 +16,17 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.observation import Frame, Recorder, Signature, digest, roots_of, signature
 from headway.practice.diagnosis.repair.program import Change, locate
 from headway.practice.diagnosis.repair.tree import places
 
-MAX_FORESEEN, SECONDS = 600, 3.0
-"""Number of changes whose values are computed, cheapest first, and the time after which their computation counts as endless."""
+WORK = {"jax": 100, "mlx": 200}
+MAX_WORK, VALUES_PER_UNIT = 1200, 40
+"""Work for computing values, by array library: an expression costs 1, and 1 more for every VALUES_PER_UNIT expressions of functions that it calls."""
+MAX_VALUES, SECONDS = 4000, 1.0
+"""Expressions in the functions that one expression calls, and the time of what calls none, after which it counts as endless."""
 NOTED = "__headway_noted__"
 """Name of the function that foreseen expressions call with each value."""
 _UNNOTED = (ast.Slice, ast.Starred, ast.Constant, ast.Lambda, ast.JoinedStr, ast.FormattedValue, ast.NamedExpr)
@@ -51,11 +54,13 @@ class Foresight:
 
     path      milestones of the probe
     recorder  values of all expressions
+    library   array library of the program
     """
 
     statements: Sequence[ast.AST]
     recorder: Recorder
     path: Milestones
+    library: str
     _places: dict[int, _Place] = field(default_factory=dict)
     _roots: dict[int, ast.expr] = field(default_factory=dict)
     _reached: set[int] = field(default_factory=set)
@@ -69,17 +74,19 @@ class Foresight:
         self._reached = self.path.reached([each.signature for each in self.recorder.values.values()])
 
     def costs(self, changes: Sequence[Change]) -> dict[int, float]:
-        """Return the additional costs of changes, by their ids, as far as the values can be computed in time."""
+        """Return the additional costs of changes, by their ids, as far as the work for them is allowed."""
         found: dict[int, float] = {}
-        try:
-            with time_limit(SECONDS), warnings.catch_warnings(), numpy.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                for change in changes[:MAX_FORESEEN]:
+        work: float = WORK.get(self.library, MAX_WORK)
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for change in changes[:MAX_WORK]:
+                with self.recorder.counting(MAX_VALUES) as counted:
                     cost = self._cost(change)
-                    if cost:
-                        found[id(change)] = cost
-        except TookTooLongError:
-            pass
+                if cost:
+                    found[id(change)] = cost
+                work -= 1 + counted.num_values / VALUES_PER_UNIT
+                if work <= 0:
+                    break
         return found
 
     def _cost(self, change: Change) -> float:
@@ -96,10 +103,9 @@ class Foresight:
         if code is None:
             return RAISES
         try:
-            value = eval(code, {**frame.names, NOTED: lambda place, each: values.setdefault(place, each)})
-        except TookTooLongError:
-            raise
-        except Exception:
+            with time_limit(SECONDS):
+                value = eval(code, {**frame.names, NOTED: lambda place, each: values.setdefault(place, each)})
+        except Exception:  # a changed expression may hold anything, or never end
             return RAISES
         before = [self.recorder.values.get(id(each)) for each in (old, *(place.parent for place in path))]
         cost = 0.0
@@ -154,9 +160,8 @@ class Foresight:
         if seen is None:
             return code is not None
         try:
-            return code is not None and digest(eval(code, dict(frame.names))) == seen.digest
-        except TookTooLongError:
-            raise
+            with time_limit(SECONDS):
+                return code is not None and digest(eval(code, dict(frame.names))) == seen.digest
         except Exception:
             return False
 

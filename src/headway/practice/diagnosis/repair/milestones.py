@@ -11,14 +11,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any, TypeGuard
 
 import numpy
 
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
-from headway.practice.exercise import Probe
+from headway.practice.exercise import Probe, Steps
 
 ROOT_MEAN_SQUARE = 3
 """Place in a signature."""
@@ -81,7 +80,7 @@ def milestones(trial: Trial, probe: Probe, others: Collection[Signature]) -> Mil
         steps |= convention.steps
     inputs = trial.call.precise(probe.inputs)
     with suppress(Exception), numpy.errstate(all="ignore"):
-        found.append(trial.exercise.recipe(SimpleNamespace(**{name: noted(step) for name, step in steps.items()}), **inputs))
+        found.append(trial.exercise.recipe(Steps(steps, noted), **inputs))
     found += inputs.values()
     own = [each for value in found for array in _arrays(value) if (each := signature(array)) is not None]
     return Milestones(tuple(dict.fromkeys([*own, *others])))

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -126,6 +127,10 @@ _NOT_RECORDED = (
 )
 
 
+class TooManyValuesError(Exception):
+    """Instrumented code computed more values than allowed."""
+
+
 class Recorder:
     """Instruments statements in place so that each expression reports its value; `undo` restores them.
 
@@ -133,14 +138,16 @@ class Recorder:
     is_brief   True to note the signatures of arrays only
     frames     variables with which a statement ran last, by the id of its expression
     counts     number of values that the expression of a statement had, by its id
+    num_values   number of values while they are only counted
     """
 
     def __init__(self, statements: Sequence[ast.AST], into: Recorder | None = None) -> None:
         self.values: dict[int, Seen] = {} if into is None else into.values
         self.nodes: list[ast.expr] = [] if into is None else into.nodes
-        self.is_brief = False
+        self.is_brief, self._is_describing = False, False
         self.frames: dict[int, Frame] = {}
         self.counts: Counter[int] = Counter()
+        self.num_values, self._most = 0, 0
         self._roots = roots_of(statements)
         self._places = [place for statement in statements for place in _recorded(statement)]
         for place in self._places:
@@ -153,16 +160,38 @@ class Recorder:
 
     def record(self, index: int, value: Any) -> Any:
         """Store the kind of the last value of an expression, and return the value."""
-        node = id(self.nodes[index])
-        if self.is_brief:
-            self.values[node] = Seen("", signature=signature(value))
+        if self._is_describing:  # a property of the learner's own class, of which the value is described
             return value
-        self.values[node] = described(value)
+        if self._most:
+            self.num_values += 1
+            if self.num_values > self._most:
+                raise TooManyValuesError
+            return value
+        node = id(self.nodes[index])
+        self._is_describing = True
+        try:
+            self.values[node] = Seen("", signature=signature(value)) if self.is_brief else described(value)
+        finally:
+            self._is_describing = False
+        if self.is_brief:
+            return value
         root, frame = self._roots.get(node), sys._getframe(1)
         if root is not None and not frame.f_code.co_name.startswith("<"):  # a comprehension has only some of the names
             self.frames[id(root)] = Frame(frame.f_globals, dict(frame.f_locals))
             self.counts[node] += 1
         return value
+
+    @contextmanager
+    def counting(self, most: int) -> Iterator[Recorder]:
+        """Count values without storing them.
+
+        Errors   TooManyValuesError from the instrumented code after too many
+        """
+        self.num_values, self._most = 0, most
+        try:
+            yield self
+        finally:
+            self._most = 0
 
     def undo(self) -> None:
         """Remove the instrumentation."""
@@ -254,7 +283,10 @@ HUGE = 1e8
 
 def described(value: Any) -> Seen:
     """Return the kind, shape and digest of a value."""
-    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    try:
+        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    except Exception:  # a property of the learner's own class
+        shape, dtype = None, None
     if dtype is not None and isinstance(shape, Sequence):
         text = str(dtype)
         kind = "bool" if "bool" in text else "int" if "int" in text else "complex" if "complex" in text else "float"

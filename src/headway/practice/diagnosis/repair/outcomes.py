@@ -138,9 +138,13 @@ def likeliest(trials: Sequence[Trial]) -> list[Trial]:
         ),
     )
     plain = sorted(ranked, key=_num_named)[:1]
-    if not any(trial.num_matching() for trial in trials):  # those with other inputs first: the others are noticed by their outputs
+    if not any(trial.num_matching() for trial in trials):
         alike = [any(is_called_alike(trial, better, trial.probes[0]) for better in ranked[:place]) for place, trial in enumerate(ranked)]
-        return [trial for _, trial in sorted(zip(alike, ranked, strict=True), key=lambda pair: pair[0])][:MAX_TRIALS]
+        first = [trial for is_alike, trial in zip(alike, ranked, strict=True) if not is_alike]
+        if not any(trial.has_answers for trial in trials):  # a change that makes the program run is tried under every convention
+            return first[:MAX_TRIALS]
+        others = [trial for is_alike, trial in zip(alike, ranked, strict=True) if is_alike]
+        return [*first, *others][:MAX_TRIALS]  # those with other inputs first: the others are noticed by their outputs
     return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
         :MAX_TRIALS
     ]

@@ -33,6 +33,15 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
 
 
+def layers_like(node: ast.expr, others: Sequence[ast.expr]) -> Iterator[tuple[float, ast.expr]]:
+    """Yield the calls next to an element of a sequence of layers in its place, also with their first two operands exchanged."""
+    for other in others:
+        if isinstance(other, ast.Call) and len(other.args) > 1 and other is not node:
+            first, second, *rest = other.args
+            yield 1.5, other
+            yield 1.4, ast.Call(other.func, [second, first, *rest], other.keywords)
+
+
 def _interleaved(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
     """Yield an assignment to some positions with the operand of that to the others, and together with one to the others, as of sine and cosine."""
     target, value = node.targets[0], node.value

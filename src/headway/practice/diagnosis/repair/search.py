@@ -19,7 +19,7 @@ from headway.practice.diagnosis.repair.rivals import Rivals
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
-from headway.practice.diagnosis.repair.undefined import undefined_name
+from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
@@ -28,15 +28,19 @@ WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 300, "mlx": 1200}
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
-SHARES, SHARE_OF_PAIRS = (0.1, 0.4), 0.5
-"""Shares of the work for one change, in turns for every convention, and for two changes."""
+SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 0.6
+"""Shares of the work for one change, in turns for every convention, for more of them if no two are considered, and for two changes."""
 MAX_FIRST_TRIED = 300
 MAX_SAME = 2
-RECORDING = 3.0
+RECORDING = 2.0
 SHARE_OF_FIRSTS = 0.4
 SHARE_OF_NEXT = 0.4
 """First changes whose milestones are counted, those of them that reach the same ones, the work for each, the share of the work for all, and the
 share of what is left for the second changes of each."""
+SHARE_OF_CONVENTIONS, SHARE_IN_DOUBT = 0.67, 0.33
+"""Shares of the work for pairs that the conventions of single changes get first, and the same where the program's convention is in doubt."""
+OBSERVING = 10.0
+"""Calls that the values after a first change count as."""
 MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
 SHARE_OF_CHEAP_PAIRS = 0.2
@@ -78,9 +82,10 @@ def find_repair(
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
     chosen += _with_other_inputs(subject, chosen)
     searches = [_search(program, trial, trials, trusted) for trial in chosen]
+    for search in searches[1:]:
+        search.tried = searches[0].tried
     sources = [_all_candidates(search, suspects, searches) for search in searches]
-    of_pairs = 0.0 if is_single else SHARE_OF_PAIRS / 2 if is_doubted else SHARE_OF_PAIRS
-    for share in (*SHARES, SHARE_OF_PAIRS - of_pairs):
+    for share in (*SHARES, SHARE_OF_REST if is_single else SHARE_OF_REST / 2 if is_doubted else 0.0):
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
             search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
             found = search.try_changes(candidates)
@@ -90,11 +95,17 @@ def find_repair(
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
-        search.work = _work_of(searches, place) * (of_pairs or SHARE_OF_PAIRS) * effort
-    for look in (Search.try_conventions, *(() if is_single else (functools.partial(_second, suspects=suspects, is_stepwise=is_doubted),))):
-        for search in searches:
-            if (found := look(search)) is not None:
-                return _repair(program, search, found, sum(each.num_done for each in searches))
+        search.work = _work_of(searches, place) * (SHARE_OF_REST if is_single else SHARE_OF_PAIRS) * effort
+    of_pairs = 0.0 if is_single else 1 - (SHARE_IN_DOUBT if is_doubted else SHARE_OF_CONVENTIONS)
+    left = [search.work * of_pairs for search in searches]
+    for search, of_second in zip(searches, left, strict=True):
+        search.work -= of_second
+        if (found := search.try_conventions()) is not None:
+            return _repair(program, search, found, sum(each.num_done for each in searches))
+    for search, of_second in zip(searches, left, strict=True):
+        search.work = max(search.work, 0.0) + of_second
+        if not is_single and (found := _second(search, suspects, is_stepwise=is_doubted)) is not None:
+            return _repair(program, search, found, sum(each.num_done for each in searches))
     return None
 
 
@@ -140,7 +151,9 @@ def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = Fals
     firsts, order, baseline = _firsts(search), search.order, search.baseline
     for place, (num_right, first) in enumerate(firsts):
         left, share = search.work, search.work * max(SHARE_OF_NEXT, 1 / (len(firsts) - place))
-        search.work = share
+        search.work = share - OBSERVING * search.unit
+        if search.work <= 0:
+            break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
         search.baseline = search.closeness_of((first,))
         found = search.try_changes(_candidates(search, (first,), suspects, MAX_COST_OF_SECOND), (first,))
@@ -251,13 +264,25 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
     own = own_of(search.program, names, recorder, library)
     lacking, made = missing(donors, own), made_of_sizes(donors, own)
     lines = departures(search.program.statements, recorder.values, path)
-    foresight = Foresight(search.program.statements, recorder, path)
+    foresight = Foresight(search.program.statements, recorder, path, library)
     near = Nearness(lines, sources(search.program.statements, lines), foresight)
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
         seen = Observation(names, recorder.values, num_lines)
-        return changes(search.program, seen, library, suspects, lacking, made, most, search.trusted, undefined_name(answer), near)
+        return changes(
+            search.program,
+            seen,
+            library,
+            suspects,
+            lacking,
+            made,
+            most,
+            search.trusted,
+            undefined_name(answer),
+            unset_attribute(answer),
+            near,
+        )
     finally:
         for change in reversed(before):
             change.undo()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from headway.practice.diagnosis.repair.expressions import Context, Variant
+from headway.practice.diagnosis.repair.context import Context
+from headway.practice.diagnosis.repair.expressions import Variant
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
@@ -28,6 +29,8 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     if own is not None and own.kind not in ("int", "float") and not own.is_array:
         if own.kind in ("list", "tuple", "str", "dict"):
             yield 1.5, made("len(E)")
+        if own.kind in ("list", "tuple", "Size"):
+            yield from ((1.5, made(f"E[{index}]")) for index in (0, 1, -1, -2, 2))
         if own.kind in ("list", "tuple"):
             yield from ((1.6, made(text)) for text in table()["joins"].get(context.library, ()))
         return

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import heapq
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
+import numpy
+
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, trials_of
@@ -26,7 +31,7 @@ MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
 WORK_OF_ENDLESS = 150
 """Work of a call that does not return."""
-MAX_AT_ONCE = 4
+MAX_AT_ONCE = 8
 MAX_SEARCHES = 25
 MAX_NEARER = 6
 """Number of changed programs whose conventions are searched: at once and in all, because they no longer raise, and because more probes match."""
@@ -39,6 +44,8 @@ MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
 """Changes of constructors whose instances are compared with the program's, and the numbers of an instance that count as one call."""
 WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
 """Work of one search for conventions, of functions and of classes."""
+MAX_ASSIGNED, WORK_PER_ASSIGNMENT = 24, 60
+"""Changes of constructors after which weights are assigned again, and the work of that."""
 
 
 REFUSED = Raised(ValueError("inputs of a kind that the program does not support"))
@@ -61,6 +68,7 @@ class Search:
     running   changes with which the program runs where the learner's raises
     in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     suited    changes after which another convention makes the first output right
+    tried     changes after which all conventions have been tried, of all searches together
     steps     changes that come nearer, with the share of matching elements
     paths     right programs of the part and milestones, by the name of the probe
     rivals    other conventions that may make the first output right; None if one does so without a change
@@ -81,10 +89,12 @@ class Search:
     num_done: int = 0
     num_reached: int = 0
     num_measured: int = 0
+    num_constructed: int = 0
     candidates: Sequence[Change] = ()
     running: list[Change] = field(default_factory=list)
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
+    tried: set[tuple[Any, ...]] = field(default_factory=set)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
     paths: dict[str, tuple[list[tuple[Program, Values]], Milestones]] = field(default_factory=dict)
     rivals: Rivals | None = None
@@ -116,15 +126,36 @@ class Search:
                 self.suited.append(change)
                 if change.cost <= MAX_COST_AT_ONCE and self.is_right_anyhow(chosen):
                     return chosen
-            if not before and self.raises and not has_raised:
+            is_first_construction = not before and self.program.is_in_constructor(change)
+            if not before and self.raises and (not has_raised or (is_first_construction and self._runs_with_weights(chosen))):
                 self.running.append(change)
                 if len(self.running) <= MAX_AT_ONCE and self.is_right_anyhow(chosen):
                     return chosen
-            if not before and change.cost <= MAX_COST_IN_CONSTRUCTOR and self.program.is_in_constructor(change):
+            if is_first_construction and change.cost <= MAX_COST_IN_CONSTRUCTOR:
                 self.in_constructors.append(change)
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
+
+    def _runs_with_weights(self, chosen: tuple[Change, ...]) -> bool:
+        """Return True if a program with a changed constructor runs once its weights are assigned to the arrays that it holds now."""
+        key = ("constructed", *self._key_of(chosen))
+        if not self.trial.call.is_instance or self.num_constructed >= MAX_ASSIGNED or key in self.tried:
+            return False
+        self.tried.add(key)
+        self.work -= 2 * self.unit
+        subject = self.program.with_changes(chosen)
+        if subject is None or held_shapes(self.trial, subject) in ((), self._held):
+            return False
+        self.num_constructed += 1
+        self.work -= WORK_PER_ASSIGNMENT * self.unit
+        calls = calls_of(subject, self.trial.exercise, self.trial.call.library)
+        return any(not isinstance(returned(replace(self.trial, call=call), self.order[0]), Raised) for call in calls[:1])
+
+    @cached_property
+    def _held(self) -> tuple[Any, ...]:
+        """The names and shapes of the arrays that an instance holds without a change."""
+        return held_shapes(self.trial, self.program.subject)
 
     @property
     def _work_per_search(self) -> float:
@@ -165,7 +196,7 @@ class Search:
     def _closeness(self, trial: Trial) -> tuple[float, bool]:
         answers: dict[str, Any] = {}
         refused: set[Message | None] = set()
-        self.first = None
+        self.first, reached = None, 1.0
         for index, probe in enumerate(self.order):
             if probe.beyond is not None and probe.beyond in refused:
                 answers[probe.name] = REFUSED
@@ -182,9 +213,18 @@ class Search:
             if is_refusal and self.may_refuse:
                 refused.add(probe.beyond)
             elif share < 1.0 and not (is_refusal and probe.name in self.refused):
-                return (index + share) / len(self.order), self.first is None
+                reached = min(reached, (index + share) / len(self.order))
+                if not self._is_misshapen(probe, answer):
+                    return reached, self.first is None
         whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
-        return (1.0 if not trial.call.has_changed_inputs and whole.without_refused().is_right() else 0.0), self.first is None
+        is_right = not trial.call.has_changed_inputs and whole.is_right_where_supported()
+        return 1.0 if is_right else reached if reached < 1.0 else 0.0, self.first is None
+
+    def _is_misshapen(self, probe: Probe, answer: Any) -> bool:
+        """Return True for an output of another shape for inputs that the program need not support."""
+        expected = self.trial.expected(probe)
+        is_array = isinstance(answer, numpy.ndarray) and isinstance(expected, numpy.ndarray)
+        return probe.beyond is not None and is_array and answer.shape != expected.shape
 
     def try_conventions(self) -> tuple[Change, ...] | None:
         """Return the first change after which the program is right under a convention of its own.
@@ -196,6 +236,8 @@ class Search:
         at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
         likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
         for change in {id(each): each for each in likely}.values():
+            if self._key_of((change,)) in self.tried:
+                continue
             self.work -= self._work_per_search
             if self.work <= 0:
                 return None
@@ -203,19 +245,26 @@ class Search:
                 return (change,)
         return None
 
+    def _key_of(self, chosen: tuple[Change, ...]) -> tuple[Any, ...]:
+        new = [each.new if isinstance(each.new, list) else [each.new] for each in chosen]
+        return tuple((id(each.parent), each.field, each.index, *map(ast.dump, nodes)) for each, nodes in zip(chosen, new, strict=True))
+
     def is_right_anyhow(self, chosen: tuple[Change, ...]) -> bool:
-        """Return True if the changed program is right under a convention of its own."""
+        """Return True if the changed program is right under a convention of its own; False for one that was tried before."""
+        key = self._key_of(chosen)
+        if key in self.tried:
+            return False
+        self.tried.add(key)
         subject = self.program.with_changes(chosen)
-        return subject is not None and any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise))
+        return subject is not None and any(trial.is_right_where_supported() for trial in trials_of(subject, self.trial.exercise))
 
     def _reshaping(self) -> Iterator[Change]:
         """Yield the changes of constructors after which an instance holds arrays of other shapes."""
-        before = held_shapes(self.trial, self.program.subject)
-        work = self.unit * (1 + sum(math.prod(shape) for _, shape in before) / NUMBERS_PER_UNIT)
+        work = self.unit * (1 + sum(math.prod(shape) for _, shape in self._held) / NUMBERS_PER_UNIT)
         for change in self.in_constructors[:MAX_CONSTRUCTED]:
             self.work -= work
             if self.work <= 0:
                 return
             subject = self.program.with_changes((change,))
-            if subject is not None and held_shapes(self.trial, subject) not in ((), before):
+            if subject is not None and held_shapes(self.trial, subject) not in ((), self._held):
                 yield change

@@ -1,14 +1,18 @@
-"""Assignments to a name that a program uses and does not define."""
+"""Assignments to a name, or an attribute of self, that a program uses and does not define."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from headway.practice.diagnosis.repair.expressions import MAX_SIZES, Context, literal
+from headway.practice.diagnosis.explain.undefined import UNSET
+from headway.practice.diagnosis.repair.context import Context
+from headway.practice.diagnosis.repair.expressions import EPSILONS, MAX_SIZES, literal
+from headway.practice.diagnosis.repair.parallels import renamed
 from headway.practice.diagnosis.repair.program import Change
-from headway.practice.diagnosis.repair.templates import parsed
+from headway.practice.diagnosis.repair.templates import parsed, table
 from headway.practice.outputs import Raised
 
 METHODS = ("std", "var", "mean", "max", "min", "sum")
@@ -21,6 +25,87 @@ def undefined_name(answer: object) -> str | None:
         return None
     found = re.search(r"'(\w+)'", str(answer.error))
     return found[1] if found else None
+
+
+BONUS = 1.6
+"""Cost that an assignment to a missing attribute saves: it is likelier than code without the attribute."""
+
+
+def unset_attribute(answer: object) -> tuple[str, str] | None:
+    """Return the class and its attribute for which an output is an AttributeError; None for anything else."""
+    if not isinstance(answer, Raised) or not isinstance(answer.error, AttributeError):
+        return None
+    found = re.match(UNSET, str(answer.error))
+    return (found[1], found[2]) if found else None
+
+
+def settings(index: int, constructor: ast.FunctionDef, name: str, context: Context) -> Iterator[Change]:
+    """Yield assignments to an attribute of self in a constructor: the parameter of its name, what similar ones have, other parameters, sizes."""
+    body = constructor.body
+    siblings = [(place, node) for place, node in enumerate(body) if isinstance(node, ast.Assign) and _attribute_of(node.targets[0])]
+    first = next((place for place, node in enumerate(body) if _reads_attribute(node, name)), len(body))
+    last = min(max((place for place, _ in siblings), default=len(body) - 1) + 1, first)
+    parameters = [each.arg for each in (*constructor.args.args, *constructor.args.kwonlyargs)][1:]
+
+    def change(cost: float, value: ast.expr, place: int = last) -> Change:
+        assigned = ast.Assign([ast.Attribute(ast.Name("self", ast.Load()), name, ast.Store())], value)
+        if place:
+            return Change(cost - BONUS, index, constructor, "body", place - 1, [body[place - 1]], [body[place - 1], assigned])
+        return Change(cost - BONUS, index, constructor, "body", 0, [body[0]], [assigned, body[0]])
+
+    if name in parameters:
+        yield change(0.1, ast.Name(name, ast.Load()), min(_place_of_copy(body, parameters[: parameters.index(name)]), first))
+    for rank, (place, node) in enumerate(reversed(siblings)):
+        other = _attribute_of(node.targets[0]) or ""
+        copied = renamed(node.value, other, name)
+        yield change(0.2 + 0.02 * rank, copied, min(place + 1, first))
+        for value in _with_other_sizes(copied, parameters):
+            yield change(0.4 + 0.02 * rank, value, min(place + 1, first))
+    sizes = [each for each, seen in context.names.variables.items() if seen.kind == "int"] or parameters
+    for each in parameters:
+        yield change(0.6, ast.Name(each, ast.Load()))
+    for text in table()["attributes"]:
+        if not any(word in name.lower() for word in text["words"]):
+            continue
+        for one, other in itertools.product(sizes, sizes) if "M" in text["value"] else ((each, "") for each in sizes or ["1"]):
+            if one != other:
+                yield change(0.6, parsed(text["value"], {"N": ast.Name(one, ast.Load()), "M": ast.Name(other, ast.Load())}))
+    for one, other in itertools.permutations(sizes, 2):
+        yield change(0.8, parsed(f"{one} // {other}", {}))
+    yield from (change(0.9, value) for value in context.made)
+    yield from (change(1.0, ast.Constant(value)) for value in (None, *EPSILONS, 0, 1, True, False))
+
+
+def _place_of_copy(body: Sequence[ast.stmt], earlier: Sequence[str]) -> int:
+    """Return the place of a copy of a parameter to an attribute: after those of earlier parameters, or after the call of the base constructor."""
+    copies = [place for place, node in enumerate(body) if isinstance(node, ast.Assign) and getattr(node.value, "id", "") in earlier]
+    calls = [place for place, node in enumerate(body) if isinstance(node, ast.Expr) and "super()" in ast.unparse(node)]
+    return max([*copies, *calls], default=-1) + 1
+
+
+def _attribute_of(node: ast.expr) -> str | None:
+    """Return the name of an attribute of self; None for another expression."""
+    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if isinstance(node, ast.Attribute) and is_own else None
+
+
+def _reads_attribute(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(each, ast.expr) and isinstance(getattr(each, "ctx", None), ast.Load) and _attribute_of(each) == name
+        for each in ast.walk(node)
+    )
+
+
+def _with_other_sizes(value: ast.expr, parameters: Sequence[str]) -> Iterator[ast.expr]:
+    """Yield a call with its first operands exchanged, and with parameters in place of each of them."""
+    if not isinstance(value, ast.Call) or not value.args:
+        return
+    rest = value.args[2:]
+    if len(value.args) > 1:
+        yield ast.Call(value.func, [value.args[1], value.args[0], *rest], value.keywords)
+    names = [ast.Name(each, ast.Load()) for each in parameters[:MAX_SIZES]]
+    for place, name in itertools.product(range(min(len(value.args), 2)), names):
+        yield ast.Call(value.func, [*value.args[:place], name, *value.args[place + 1 :]], value.keywords)
 
 
 def definitions(index: int, body: Sequence[ast.stmt], parent: ast.AST, name: str, context: Context) -> Iterator[Change]:

@@ -2,22 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
 
 from headway import functions
 from headway.arrays import array_namespace, asarray_like, cast
-from headway.practice.exercise import Exercise, Inputs, Probe
+from headway.practice.exercise import Exercise, Inputs, Probe, Step
 from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, SHAPES, TURNS, WIDTHS
-from headway.practice.exercises.rotary.mistakes import MISTAKES
-from headway.practice.exercises.rotary.recoveries import RECOVERIES
-from headway.practice.exercises.rotary.steps import STEPS
-from headway.practice.roles import Roles
+from headway.practice.exercises.rotary.steps import (
+    STEPS,
+    WRONG_FREQUENCIES,
+    along_first_axis,
+    counted,
+    even_and_odd,
+    exponents,
+    halves,
+    interleave,
+)
+from headway.practice.recipes.measuring import Ask, Measured, angles_of, base_of, first_position, of_waves
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
 ROLES = Roles("rotary")
+
+
+MISTAKES = (
+    *(TEXTS.mistake(name, frequencies=step) for name, step in WRONG_FREQUENCIES.items()),
+    TEXTS.mistake("offset_ignored", positions=lambda x, positions, offset: counted(x, positions, 0)),
+    TEXTS.mistake("positions_ignored", positions=lambda x, positions, offset: counted(x, None, offset)),
+    TEXTS.mistake("position_along_first_axis", positions=along_first_axis),
+    TEXTS.mistake("positions_all_zero", positions=lambda x, positions, offset: 0 * counted(x, positions, offset)),
+    TEXTS.mistake("frequencies_by_turns", widen=lambda numbers: halves(numpy.repeat(numbers, 2, axis=-1))),
+    TEXTS.mistake("frequencies_in_halves", widen=lambda numbers: even_and_odd(numpy.concatenate([numbers, numbers], axis=-1))),
+    TEXTS.mistake("by_turns_in_halves_out", split=even_and_odd),
+    TEXTS.mistake("halves_in_by_turns_out", join=interleave),
+    TEXTS.mistake("turned_backwards", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)),
+    TEXTS.mistake("minus_missing", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b + a * sin_b)),
+    TEXTS.mistake("two_minuses", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - b * sin_a, b * cos_b - a * sin_b)),
+    TEXTS.mistake(
+        "sine_and_cosine_exchanged", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * sin_a - b * cos_a, b * sin_b + a * cos_b)
+    ),
+    TEXTS.mistake("half_not_exchanged", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - a * sin_a, b * cos_b + b * sin_b)),
+    TEXTS.mistake("not_exchanged", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + a * sin_a, b * cos_b + b * sin_b)),
+    TEXTS.mistake(
+        "first_is_overwritten",
+        turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - b * sin_a, b * cos_b + (a * cos_a - b * sin_a) * sin_b),
+    ),
+    TEXTS.mistake("only_cosine", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a, b * cos_b)),
+    TEXTS.mistake("second_half_not_turned", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - b * sin_a, b)),
+    TEXTS.mistake("sine_and_cosine_added", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a + sin_a, b + cos_b)),
+    TEXTS.mistake("cosine_and_sine_added", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a + cos_a, b + sin_b)),
+    TEXTS.mistake("key_not_turned", both=lambda rotated, query, key: (rotated(query), key)),
+    TEXTS.mistake("query_not_turned", both=lambda rotated, query, key: (query, rotated(key))),
+    TEXTS.mistake("key_from_query", both=lambda rotated, query, key: (rotated(query), rotated(query))),
+    TEXTS.mistake("query_and_key_exchanged", both=lambda rotated, query, key: (rotated(key), rotated(query))),
+)
+
+
+def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
+    """Return each pair's first angle and its step per position, measured on vectors along the first coordinate of every pair."""
+    row = numpy.concatenate([numpy.ones(width // 2), numpy.zeros(width // 2)])
+    positions = {"positions": numpy.arange(seq_len)}
+    for leading in ((), (2,), (2, 3)):
+        x = numpy.broadcast_to(row, (*leading, seq_len, width)).copy()
+        for inputs in ({"x": x}, {"x": x} | positions, {"x": x, "offset": 0}, {"x": x, "key": x}, {"x": x, "key": x} | positions):
+            answer = ask(inputs)
+            answer = answer[0] if isinstance(answer, tuple) and answer else answer
+            if isinstance(answer, numpy.ndarray) and answer.shape == x.shape and numpy.isfinite(answer).all():
+                return angles_of(*halves(answer.reshape(-1, seq_len, width)[0].astype(numpy.float64)))
+    return None
+
+
+def _theta(ask: Ask) -> Measured:
+    """Measure the base of the geometric series of frequencies; the named mistakes in the exponent give 1, 100 or 10⁸."""
+    return of_waves(
+        partial(_read, ask), lambda first, step, width: base_of(step, width, 1.0, 100.0, 1e8) if abs(step[0] - 1) <= 1e-3 else None
+    )
+
+
+def given_or(number_of: Callable[[Inputs], float]) -> Step:
+    """Return the step that computes the frequencies with a wrong base, unless another one than the usual base is given."""
+    return lambda width, theta: (number_of({}) if theta == 10000.0 else float(theta)) ** -exponents(width)
+
+
+RECOVERIES = (
+    TEXTS.recovery("theta", "frequencies", measure=_theta, wrong=given_or, right=10000.0, right_name="10000"),
+    TEXTS.recovery(
+        "offset",
+        "positions",
+        measure=lambda ask: of_waves(partial(_read, ask), first_position),
+        wrong=lambda number_of: lambda x, positions, offset: counted(x, positions, offset) + number_of({}),
+        right=0.0,
+        right_name="0",
+    ),
+)
 
 
 def recipe(
@@ -115,15 +197,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        ROLES("x"),
-        ROLES("positions"),
-        ROLES("key"),
+        *ROLES.each("x", "positions", "key"),
         ROLES("theta", neutral=10000.0),
         ROLES("offset", neutral=0),
-        ROLES("cos"),
-        ROLES("sin"),
-        ROLES("tables"),
-        ROLES.size("head_dim", lambda inputs: inputs["x"].shape[-1] if inputs.get("x") is not None else None),
+        *ROLES.each("cos", "sin", "tables"),
+        ROLES.size("head_dim", extent("x", -1)),
         ROLES.size("seq_len", _length),
         ROLES.size("max_seq_len", lambda inputs: 16),
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
 from headway.practice.recipes.encoding import without
 from headway.practice.texts import Texts
@@ -48,27 +48,17 @@ def _positions_third(x: Any) -> Any:
 def _tables(change: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs]:
     """Return an encoding that applies `change` to the tables of cosines and sines, and to x for its shape."""
 
-    def encode(inputs: Inputs) -> Inputs:
-        if inputs.get("cos") is None:
-            return inputs
-        return inputs | {name: change(inputs[name], inputs["x"]) for name in ("cos", "sin")}
-
-    return encode
+    return lambda inputs: (
+        inputs if inputs.get("cos") is None else inputs | {name: change(inputs[name], inputs["x"]) for name in ("cos", "sin")}
+    )
 
 
 def _joined(join: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding that passes cosines and sines as one argument."""
 
-    def encode(inputs: Inputs) -> Inputs | None:
-        if inputs.get("cos") is None:
-            return None
-        return without(inputs, "cos", "sin") | {"tables": join(inputs["cos"], inputs["sin"])}
-
-    return encode
-
-
-def _as_complex(cos: Any, sin: Any) -> Any:
-    return cos + 1j * sin
+    return lambda inputs: (
+        None if inputs.get("cos") is None else without(inputs, "cos", "sin") | {"tables": join(inputs["cos"], inputs["sin"])}
+    )
 
 
 def _with_positions(is_batched: bool) -> Callable[[Inputs], Inputs | None]:
@@ -101,8 +91,7 @@ LAYOUT = (
     Convention(TEXTS["halves"]),
     Convention(TEXTS["interleaved"], encode=_operands(lambda x: interleave(*halves(x))), decode=_in_halves),
 )
-AXES = (
-    Convention(),
+AXES = optional(
     Convention(
         TEXTS["positions_before_heads"], encode=_operands(_heads_last), decode=lambda answer, inputs: _each(_heads_last)(answer), role="x"
     ),
@@ -120,16 +109,14 @@ AXES = (
         source=r"[\[(`] *seq\w* *[,x×] *(batch|bs|b|n)\w*|^\s*seq\w*, *(batch|bs?)\w*,[^\n]*= *\w+\.(shape|size)",
     ),
 )
-TURNS = (
-    Convention(),
+TURNS = optional(
     Convention(
         TEXTS["rotates_pairs_instead_scores_depend_same"],
         steps={"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)},
         source=r"\(\s*-\s*(self\.)?\w*sin",
-    ),
+    )
 )
-WIDTHS = (
-    Convention(),
+WIDTHS = optional(
     Convention(TEXTS["wide_halves"], encode=_tables(lambda each, x: concatenate(each, each))),
     Convention(TEXTS["wide_repeated"], encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1))),
 )
@@ -139,8 +126,7 @@ def _shaped(name: str, change: Callable[[Any, Any], Any]) -> Convention:
     return Convention(TEXTS["tables_have_shape"].format(shape=name), encode=_tables(change))
 
 
-SHAPES = (
-    Convention(),
+SHAPES = optional(
     _shaped("(1, seq_len, …)", lambda each, x: each[None]),
     _shaped("(batch, seq_len, …)", lambda each, x: numpy.repeat(each[None], len(x), 0) if x.ndim > 2 else each),
     _shaped("(1, 1, seq_len, …)", lambda each, x: each[None, None]),
@@ -148,9 +134,8 @@ SHAPES = (
     _shaped("(seq_len, 1, …)", lambda each, x: each[:, None]),
     _shaped("(seq_len, 1, 1, …)", lambda each, x: each[:, None, None]),
 )
-FORMS = (
-    Convention(),
-    Convention(TEXTS["complex_table"], encode=_joined(_as_complex), role="tables"),
+FORMS = optional(
+    Convention(TEXTS["complex_table"], encode=_joined(lambda cos, sin: cos + 1j * sin), role="tables"),
     Convention(TEXTS["takes_cosine_sine_stacked_along_last"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)), role="tables"),
     Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables"),
     Convention(TEXTS["takes_cosine_sine_stacked_along_first"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin])), role="tables"),
@@ -158,8 +143,7 @@ FORMS = (
     Convention(TEXTS["takes_sine_cosine_tuple"], encode=_joined(lambda cos, sin: (sin, cos)), role="tables", named=r"^sin_?cos"),
     Convention(TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables"),
 )
-POSITIONS = (
-    Convention(),
+POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
     Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
     Convention(encode=_with_positions(False), role="positions"),
@@ -170,4 +154,4 @@ POSITIONS = (
         role="offset",
     ),
 )
-BASES = (Convention(), Convention(TEXTS["usual_base"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"))
+BASES = optional(Convention(TEXTS["usual_base"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"))

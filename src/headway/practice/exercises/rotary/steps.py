@@ -40,6 +40,18 @@ def powers(share: Callable[[int], Any]) -> Step:
     return lambda width, theta: float(theta) ** -share(width)
 
 
+WRONG_FREQUENCIES: dict[str, Step] = {
+    "exponent_not_doubled": powers(lambda width: numpy.arange(width // 2) / width),
+    "exponent_doubled_twice": powers(lambda width: 2 * exponents(width)),
+    "exponent_counts_from_one": powers(lambda width: exponents(width) + 2 / width),
+    "last_exponent_is_one": powers(lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1)),
+    "exponent_is_zero": powers(lambda width: 0 * exponents(width)),
+    "multiplied_by_power": powers(lambda width: -exponents(width)),
+    "theta_ignored": lambda width, theta: 10000.0 ** -exponents(width),
+}
+"""Frequencies with a mistake, by its name."""
+
+
 def counted(x: Any, positions: Any, offset: int) -> Any:
     """Return the given positions, or one per row starting at the offset."""
     return numpy.arange(x.shape[-2]) + offset if positions is None else numpy.asarray(positions)

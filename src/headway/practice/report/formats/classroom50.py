@@ -11,10 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headway.practice.message import Message, PracticeError
+from headway.practice.message import PracticeError
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.formats.text import text_of
 from headway.practice.report.results import Report
+from headway.practice.texts import Texts
+
+TEXTS = Texts("check")
 
 SCHEMA = "classroom50/result/v1"
 VARIABLES = {
@@ -42,22 +45,11 @@ def result_of(report: Report, environ: Mapping[str, str], time: datetime) -> dic
     lacking = [name for name in VARIABLES.values() if not environ.get(name)]
     if lacking:
         names = ", ".join(lacking)
-        raise PracticeError(
-            Message(
-                f"got no environment variables {names}, expected those that the runner of Classroom 50 sets",
-                f"没有环境变量 {names}，应由 Classroom 50 的运行环境设置",
-            ),
-            hint=Message("use --format text outside of it", "在其他环境中请使用 --format text"),
-        )
+        raise PracticeError(TEXTS["no_variables"].format(names=names), hint=TEXTS["outside_of_classroom50"])
     grade = report.grade
     every = [number for each in grade.sheet.values() for number in (each.maximum, *each.partial.values())]
     if any(number != int(number) for number in every):
-        raise PracticeError(
-            Message(
-                "got points with a fraction, expected whole points: Classroom 50 takes no others", "分数含小数；Classroom 50 只接受整数分"
-            ),
-            hint=Message("multiply all points of the grade sheet", "请把评分表中的所有分数乘以同一个数"),
-        )
+        raise PracticeError(TEXTS["fractions"], hint=TEXTS["multiply_points"])
     fields = {field: environ[name] for field, name in VARIABLES.items()}
     return {
         "schema": SCHEMA,

@@ -12,13 +12,15 @@ from pathlib import Path
 
 from headway.practice.fixing import diff_of
 from headway.practice.judge.shown import printable
-from headway.practice.message import Message
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.formats.text import points_of, text_of
 from headway.practice.report.frames import frame, message_of, place_of, relative_path
 from headway.practice.report.results import Report
 from headway.practice.source import Source
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("check")
 
 MAX_ANNOTATIONS = 10
 """Errors, warnings and notices that one step may show; GitHub drops further ones silently."""
@@ -27,9 +29,6 @@ LEVELS = {"could not run": "warning", "not judged": "notice"}
 """Levels by status; that of the others is an error."""
 
 MAX_SUMMARY_BYTES = 1_000_000
-
-MORE = Message("{count} more: see the summary of this step", "另有 {count} 条：见本步骤的摘要")
-LONG = Message("The rest is left out: a summary has at most 1 MiB.", "其余从略：摘要最多 1 MiB。")
 
 
 def outputs(report: Report, settings: Settings) -> Iterator[Output]:
@@ -57,7 +56,9 @@ def annotation_lines(report: Report, settings: Settings) -> list[str]:
     for level, each in found.items():
         if len(each) > MAX_ANNOTATIONS:
             rest = len(each) - MAX_ANNOTATIONS + 1
-            each[MAX_ANNOTATIONS - 1 :] = [_command(level, {"title": "headway"}, MORE.format(count=rest).text(settings.language))]
+            each[MAX_ANNOTATIONS - 1 :] = [
+                _command(level, {"title": "headway"}, TEXTS["more_in_summary"].format(count=rest).text(settings.language))
+            ]
         shown += each
     return shown
 
@@ -96,7 +97,7 @@ def summary(report: Report, language: str) -> str:
     kept: list[str] = []
     for block in blocks:
         if sum(len(each.encode()) for each in kept) + len(block.encode()) > MAX_SUMMARY_BYTES - 200:
-            kept.append(LONG.text(language) + "\n")
+            kept.append(TEXTS["summary_too_long"].text(language) + "\n")
             break
         kept.append(block)
     return "\n".join(kept)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headway.practice.judge.shown import printable
-from headway.practice.message import Message
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.results import Report
+from headway.practice.texts import Texts
 
-POINTS = Message("{points:g} of {maximum:g} points", "{points:g} / {maximum:g} 分")
+TEXTS = Texts("check")
 
 
 def outputs(report: Report, settings: Settings) -> Iterator[Output]:
@@ -34,4 +34,4 @@ def points_of(report: Report, language: str) -> list[str]:
     """Return the points of each part, then their sum, as lines of text."""
     grade = report.grade
     rows = [f"{each.points:g}/{each.maximum:g}  {each.part}" for each in grade.parts]
-    return [*rows, POINTS.format(points=grade.points, maximum=grade.maximum).text(language)]
+    return [*rows, TEXTS["points"].format(points=grade.points, maximum=grade.maximum).text(language)]

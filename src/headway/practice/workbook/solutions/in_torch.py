@@ -1,22 +1,15 @@
-"""GPT-2 in PyTorch, part by part, as shown by `headway practice solution`."""
+"""The parts of GPT-2 that differ in PyTorch by more than the name of the library, as shown by `headway practice solution`."""
 # ruff: noqa: D103
 # mypy: ignore-errors
 
 import torch
 
+from headway.practice.workbook.solutions.in_numpy import linear
+
 
 def softmax(x, *, axis=-1):
     weights = torch.exp(x - x.amax(dim=axis, keepdim=True))
     return weights / weights.sum(dim=axis, keepdim=True)
-
-
-def linear(x, weight, bias=None):
-    product = x @ weight.T
-    return product if bias is None else product + bias
-
-
-def embed(token_ids, table):
-    return table[token_ids]
 
 
 def gelu(x):
@@ -56,38 +49,9 @@ def multi_head_attention(x, c_attn, c_proj, num_heads):
     return linear(merged, c_proj["w"].T, c_proj["b"])
 
 
-def learned_positions(positions, table):
-    return table[positions]
-
-
-def feed_forward(x, up_weight, up_bias, down_weight, down_bias):
-    hidden = gelu(linear(x, up_weight, up_bias))
-    return linear(hidden, down_weight, down_bias)
-
-
-def transformer_block(x, mlp, attn, ln_1, ln_2, num_heads):
-    x = x + multi_head_attention(layer_norm(x, ln_1["g"], ln_1["b"]), **attn, num_heads=num_heads)
-    up, down = mlp["c_fc"], mlp["c_proj"]
-    return x + feed_forward(layer_norm(x, ln_2["g"], ln_2["b"]), up["w"].T, up["b"], down["w"].T, down["b"])
-
-
-def gpt2(token_ids, wte, wpe, blocks, ln_f, num_heads):
-    x = embed(token_ids, wte) + learned_positions(torch.arange(len(token_ids)), wpe)
-    for block in blocks:
-        x = transformer_block(x, **block, num_heads=num_heads)
-    return linear(layer_norm(x, ln_f["g"], ln_f["b"]), wte)
-
-
 def generate(model, prompt, max_new_tokens, context_size):
     token_ids = list(prompt)
     for _ in range(max_new_tokens):
         logits = model(torch.tensor(token_ids[-context_size:]))
         token_ids.append(int(logits[-1].argmax()))
     return token_ids
-
-
-def story(prompt, weights, num_heads, max_new_tokens, context_size):
-    def model(token_ids):
-        return gpt2(token_ids, **weights, num_heads=num_heads)
-
-    return generate(model, prompt, max_new_tokens, context_size)

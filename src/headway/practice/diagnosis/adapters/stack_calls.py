@@ -1,0 +1,359 @@
+"""Calls of stacks of layers and of whole encoder–decoders, as classes of torch, with simple layers in the places of their own."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.binding import Binding
+from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.assignment import Assignment
+from headway.practice.diagnosis.classes.class_binding import class_binding
+from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, constructions
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.made import as_made
+from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
+from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise, Inputs
+from headway.practice.message import Message
+from headway.practice.recipes import stacks
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/stacks")
+
+SEQUENCES = ("x", "source", "target", "memory")
+OF_SOURCE, OF_TARGET = r"enc|src|source", r"dec|tgt|trg|target|out|gen|proj|head|fc|linear"
+PADS = r"\A(?=[\s\S]*mask)(?=[\s\S]*(pad|!= *0|== *0|eq\(0|ne\(0))"
+"""Pattern of the source of a class that hides padding."""
+
+PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
+"""Pattern of the source of a class that adds positions."""
+
+OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk")
+KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
+MAX_CONSTRUCTIONS = 12
+
+
+@dataclass(frozen=True)
+class Form:
+    """Form of a call: ids or vectors, the order of the axes, the kind of the masks and their shapes."""
+
+    has_vectors: bool = False
+    is_batch_first: bool = True
+    kind: str = "visible"
+    of_keys: str = "b11k"
+    of_target: str = "1qk"
+
+    def encode(self, visible: numpy.ndarray, shape: str) -> numpy.ndarray:
+        """Return a mask in this form.
+
+        visible   mask (batch, query, key) with True = visible
+        """
+        rows = visible if "b" in shape else visible[0]
+        rows = rows if "q" in shape else rows[..., -1, :] if shape == "bk" else rows[..., -1:, :]
+        rows = rows[:, None] if shape in ("b11k", "b1qk") else rows[None] if shape == "1qk" else rows
+        values = {"visible": rows, "hidden": ~rows, "added": numpy.where(rows, 0.0, -1e9)}
+        return values[self.kind] if self.kind in values else (rows if self.kind == "ones" else ~rows).astype(numpy.int64)
+
+
+@dataclass
+class StackCall(InstanceCall):
+    """A class whose layers, norms and position encodings are replaced.
+
+    given   inputs of the call
+    form    the form of the call
+    built   the replaced parts by the id of the instance
+    """
+
+    given: Inputs = field(default_factory=dict)
+    form: Form = field(default_factory=Form)
+    built: dict[int, Stack] = field(default_factory=dict)
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """Return the output, as in InstanceCall; only sequences and masks are passed."""
+        self.given = inputs
+        return super().__call__(self._operands(inputs))
+
+    def _operands(self, inputs: Inputs) -> Inputs:
+        """Return what the class is given: sequences, masks, sizes."""
+        sizes = {role.name: inputs[role.name] for role in self.construction.roles if role.is_size and role.name in inputs}
+        sequences = {name: inputs[name] for name in SEQUENCES if name in inputs}
+        if self.form.has_vectors:
+            vectors = inputs["table"][inputs["x"]]
+            sequences["x"] = vectors if self.is_placed else vectors + inputs["positions"][: vectors.shape[1]]
+        order = sequences if self.form.is_batch_first else {name: each.swapaxes(0, 1) for name, each in sequences.items()}
+        return sizes | order | {name: self.form.encode(*each) for name, each in self._masks(inputs).items()}
+
+    def _masks(self, inputs: Inputs) -> dict[str, tuple[numpy.ndarray, str]]:
+        """Return the masks that the class takes, with their shapes."""
+        keys = inputs.get("source", inputs.get("memory", inputs.get("x")))
+        queries = inputs.get("target", inputs.get("x"))
+        assert keys is not None
+        assert queries is not None
+        visible = inputs.get("mask")
+        columns = (numpy.ones(keys.shape[:2], bool) if visible is None else visible)[:, None]
+        length = queries.shape[1]
+        of_keys = numpy.repeat(columns, length if "memory" in inputs else keys.shape[1], 1)
+        earlier = numpy.tril(numpy.ones((BATCH, length, length), bool))
+        masks = {
+            "mask": (of_keys, self.form.of_keys),
+            "source_mask": (of_keys, self.form.of_keys),
+            "memory_mask": (numpy.repeat(columns, length, 1), self.form.of_keys),
+            "target_mask": (earlier, self.form.of_target),
+        }
+        return {name: each for name, each in masks.items() if self.binding.takes(name)}
+
+    @property
+    def is_placed(self) -> bool:
+        """Return True if the class adds positions."""
+        return bool(re.search(PLACED, "\n".join(self.subject.source), re.IGNORECASE))
+
+    @property
+    def hides_padding(self) -> bool:
+        """Return True if the class takes a mask of keys, or makes one of the ids."""
+        takes = any(self.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
+        return takes or bool(re.search(PADS, "\n".join(self.subject.source), re.IGNORECASE))
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if an instance for these inputs can be constructed, and holds as many layers and tables."""
+        if "mask" in inputs and not self.hides_padding:
+            return False
+        own = self._operands(inputs)
+        if any(role.name not in own for name, role in self.binding.role_of.items() if self._is_required(name) and role.is_size):
+            return False
+        if not all(self.binding.takes(name) for name in own if name in SEQUENCES):
+            return False
+        try:
+            self.given = inputs
+            self.instance_for(self.arguments(own))
+        except ValueError:
+            return False
+        except Exception:  # the call itself will report it
+            return True
+        return True
+
+    def instance_for(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new instance, with all its weights set."""
+        instance = self.wired(arguments)
+        stack = self.built[id(instance)]
+        if not stack.is_settled:
+            stack.settle(self.forward(instance, arguments))
+            self._write(instance, stack)
+        return instance
+
+    def wired(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new instance whose parts are replaced, with all its weights set.
+
+        Errors   ValueError if it has other parts
+        """
+        instance = self._instance(arguments)
+        if id(instance) not in self.built:
+            self.built[id(instance)] = stack_of(instance, stacks.WIDTH)
+        self._write(instance, self.built[id(instance)])
+        return instance
+
+    def _write(self, instance: Any, stack: Stack) -> None:
+        """Set the weights of the layers, norms and tables.
+
+        Errors   ValueError if they do not fit
+        """
+        inputs = self.given
+        layers = [inputs[name] for name in ("layers", "source_layers", "target_layers") if name in inputs]
+        stack.write(layers, inputs["norm"], inputs["positions"])
+        tables = [inputs[name] for name in ("table", "source_table", "target_table") if name in inputs]
+        held = [slot for slot in slots_of(instance, self.subject.value.__module__) if slot.owner not in stack.norms]
+        of_tables = [slot for slot in held if _is_table(slot, tables)]
+        if len(tables) == 2 and tables[0] is not tables[1] and len([each for each in of_tables if _is_embedding(each)]) < 2:
+            raise ValueError("got a single table, expected two")
+        if len(tables) == 2 and len(tables[0]) == len(tables[1]):
+            is_source = _of_source(of_tables)
+        else:
+            is_source = [tuple(slot.shape) == tables[0].shape for slot in of_tables]
+        for slot, is_first in zip(of_tables, is_source, strict=True):
+            table = tables[0] if is_first else tables[-1]
+            slot.write(table if tuple(slot.shape) == table.shape else table.T)
+        for slot in held:
+            if slot in of_tables:
+                continue
+            shape = [size for size in slot.shape if size > 1]
+            if len(shape) == 2 and shape[1] == stacks.WIDTH and shape[0] >= stacks.MOST_POSITIONS:
+                rows = numpy.zeros(shape)
+                rows[: stacks.MOST_POSITIONS] = inputs["positions"]
+                slot.write(rows.reshape(slot.shape))
+            elif len(shape) <= 1:
+                slot.write(numpy.zeros(slot.shape))
+
+    def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the first output with the batch first, and zeros at the padding."""
+        import torch
+
+        stack = self.built.get(id(instance))
+        if stack is not None:
+            stack.events.clear()
+        answer = super().forward(instance, arguments)
+        while isinstance(answer, tuple | list) and answer:
+            answer = answer[0]
+        answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+        length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
+        if isinstance(answer, torch.Tensor):
+            if answer.ndim == 2 and len(answer) == BATCH * length:
+                answer = answer.reshape(*((BATCH, length) if self.form.is_batch_first else (length, BATCH)), -1)
+            answer = answer if self.form.is_batch_first or answer.ndim != 3 else answer.transpose(0, 1)
+            answer = answer if stack is None else stack.closed(answer)
+            if "x" in self.given and "mask" in self.given and "memory" not in self.given and answer.ndim == 3:
+                answer = answer.masked_fill(~torch.as_tensor(self.given["mask"])[..., None], 0.0)
+        return answer
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Return the note that the layers were replaced."""
+        vectors = TEXTS["takes_vectors"] if self.is_placed else TEXTS["takes_positioned_vectors"]
+        return (*([vectors] if self.form.has_vectors else []), TEXTS["layers_replaced"])
+
+
+def _is_table(slot: Slot, tables: Sequence[numpy.ndarray]) -> bool:
+    return any(tuple(slot.shape) in (each.shape, each.shape[::-1]) for each in tables)
+
+
+def _is_embedding(slot: Slot) -> bool:
+    return type(slot.owner).__name__ == "Embedding"
+
+
+def _of_source(slots: Sequence[Slot]) -> list[bool]:
+    """Return which of some tables are the source's: by name, else the first."""
+    names = [slot.name.lower() for slot in slots]
+    by_name = [bool(re.search(OF_SOURCE, name)) and not re.search(OF_TARGET, name.rpartition(".")[0]) for name in names]
+    return by_name if any(by_name) else [place == 0 for place in range(len(names))]
+
+
+def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the call of a stack: as a function of its weights, or as a class of torch whose layers are replaced."""
+    if not inspect.isclass(subject.value):
+        return function_calls(subject, exercise, library)
+    if module_library(subject.value) != "torch" or library != "torch":
+        return []
+    sides = (["source_table", "target_table"], ["source_layers", "target_layers"])
+    tables, layers = sides if any(role.name == "source" for role in exercise.roles) else (["table"], ["layers"])
+    operands = [role for role in exercise.roles if role.name in SEQUENCES]
+    is_encoder = [role.name for role in operands] == ["x"]
+    masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
+    own = replace(exercise, roles=(*operands, *masks, *stacks.sizes(tables, layers)))
+    has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", subject.used_source, re.IGNORECASE)
+    for each in as_made(subject):
+        for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
+            binding = class_binding(construction, Assignment({}))
+            if _leaves_mask_out(each, construction, binding):
+                continue
+            found = _in_form(StackCall(each, binding, library, construction=construction), own)
+            if found is not None:
+                return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
+    return []
+
+
+def _leaves_mask_out(subject: Subject, construction: Construction, binding: Binding) -> bool:
+    """Return True if the method takes a mask of unknown meaning."""
+    unknown = binding.left_out(call_parameters(subject, construction.method))
+    return any(re.search("mask|len|pad|bias", name.lower()) for name in unknown)
+
+
+def _in_form(call: StackCall, exercise: Exercise) -> list[StackCall] | None:
+    """Return the call in the first form in which the layers see what they should; None if it does not run.
+
+    If no mask has an effect in any form, return it in the first form that runs; none if masks have another effect.
+    """
+    for probe in sorted(exercise.probes(), key=lambda probe: ("mask" in probe.inputs) != call.hides_padding):
+        inputs = probe.inputs | call.sizes(probe.inputs)
+        call.given = inputs
+        try:
+            with warnings.catch_warnings():  # sizes of 0
+                warnings.simplefilter("ignore")
+                instance = call.wired(call.arguments(call._operands(inputs)))
+        except Exception:  # other sizes may work
+            continue
+        for has_vectors in (False, True) if "x" in inputs else (False,):
+            ran: list[tuple[StackCall, tuple[bool | None, ...]]] = []
+            for form in _forms(call, has_vectors=has_vectors):
+                formed = replace(call, form=form)
+                seen = _seen(formed, instance, inputs)
+                if seen is None:
+                    continue
+                if all(each is True for each in seen):
+                    return [_fresh(formed)]
+                ran.append((formed, seen))
+            if ran:
+                return _ignoring(ran)
+    return None
+
+
+def _fresh(call: StackCall) -> StackCall:
+    return StackCall(**{each.name: getattr(call, each.name) for each in fields(call) if each.name not in ("made", "built", "slots")})
+
+
+def _forms(call: StackCall, *, has_vectors: bool) -> Iterator[Form]:
+    """Yield the forms of the masks that a class takes."""
+    takes_keys = any(call.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
+    of_keys = OF_KEYS if takes_keys else OF_KEYS[:1]
+    of_target = OF_QUERIES if call.binding.takes("target_mask") else OF_QUERIES[:1]
+    kinds = KINDS if takes_keys or call.binding.takes("target_mask") else KINDS[:1]
+    for is_batch_first, kind, keys, target in itertools.product((True, False), kinds, of_keys, of_target):
+        yield Form(has_vectors, is_batch_first, kind, keys, target)
+
+
+def _seen(call: StackCall, instance: Any, inputs: Inputs) -> tuple[bool | None, ...] | None:
+    """Return for each kind of attention of the first layers: True if it sees what it should, None if it sees all, False otherwise.
+
+    None if the class does not run in this form
+    """
+    stack = call.built[id(instance)]
+    stack.asks_first = True
+    try:
+        call.forward(instance, call.arguments(call._operands(inputs)))
+    except Exception:  # another form may run
+        return None
+    finally:
+        stack.asks_first = False
+    if not all(any(event.part in group for event in stack.events) for group in stack.groups):
+        return None
+    firsts = [next(event for event in stack.events if event.part in group) for group in stack.groups]
+    keys = inputs.get("mask")
+    of_keys = None if keys is None else keys[:, None]
+    every, found = numpy.ones((BATCH, 1), bool), []
+    for place, event in enumerate(firsts):
+        if place == 0 and "memory" not in inputs:
+            found.append(_compared(event, of_keys, every if keys is None else keys))
+            continue
+        assert event.visible is not None
+        found.append(_compared(event, numpy.tril(numpy.ones(event.visible.shape[1:], bool))[None], every))
+        if event.recalled is not None:
+            found.append(_compared(Event(None, event.recalled), of_keys, every))
+    return tuple(found)
+
+
+def _compared(event: Event, wanted: numpy.ndarray | None, rows: numpy.ndarray) -> bool | None:
+    """Compare what a layer sees in some rows with what it should see; None for all positions."""
+    seen = event.visible
+    assert seen is not None
+    is_row = numpy.broadcast_to(rows[..., None], seen.shape)
+    every = numpy.ones_like(seen) if wanted is None else numpy.broadcast_to(wanted, seen.shape)
+    if (seen == every)[is_row].all():
+        return True
+    return None if seen[is_row].all() else False
+
+
+def _ignoring(ran: Sequence[tuple[StackCall, tuple[bool | None, ...]]]) -> list[StackCall]:
+    """Return the first call in which each attention is right or sees all positions in every form; the first of all without masks."""
+    ran = [each for each in ran if each[0].form.is_batch_first] or ran
+    if len({call.form.kind for call, _ in ran}) == 1:
+        return [_fresh(ran[0][0])]
+    for call, seen in ran:
+        if all(each is True or all(other[place] is None for _, other in ran) for place, each in enumerate(seen)):
+            return [_fresh(call)]
+    return []

@@ -1,0 +1,62 @@
+"""Classes whose constructor takes ready-made parts, constructed by a function of their file: `make_model`, `build_transformer`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_in
+from headway.practice.exercise import Role
+from headway.practice.recipes.stacks import OPERANDS
+
+
+def as_made(subject: Subject) -> Iterator[Subject]:
+    """Yield a class as it is, and as constructed by each function of its file that makes it or what contains it."""
+    value: Any = subject.value
+    methods = {"__module__": value.__module__}
+    if not defines(value, "forward") and defines(value, "encode") and defines(value, "decode"):
+        methods["forward"] = _composed
+    yield replace(subject, value=type(value.__name__, (value,), methods)) if "forward" in methods else subject
+    for name, function in vars(subject.module).items() if subject.module is not None else ():
+        if not inspect.isfunction(function) or function.__module__ != value.__module__:
+            continue
+        source = source_in(subject.file_source, name) or ""
+        if "return" in source and re.search(r"\b[A-Z]\w*\(", source):
+            made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(function, value), "__init__": _keep})
+            made.__signature__ = inspect.signature(function)
+            yield replace(subject, value=made)
+
+
+def _keep(self: Any, *others: Any, **named: Any) -> None:
+    """Leave an instance as the function made it."""
+
+
+def _maker(function: Callable[..., Any], value: type) -> Callable[..., Any]:
+    """Return a constructor that gives the instance of a class in what a function returns."""
+
+    def new(cls: type, *others: Any, **named: Any) -> Any:
+        whole = function(*others, **named)
+        found = next(each for each in whole.modules() if isinstance(each, value))
+        found.__class__ = cls
+        return found
+
+    return new
+
+
+def _composed(self: Any, source: Any, target: Any, source_mask: Any = None, target_mask: Any = None) -> Any:
+    """Return the logits of a model with the methods `encode` and `decode`, and maybe one for its output layer."""
+    given = {"source": source, "target": target, "source_mask": source_mask, "target_mask": target_mask}
+    given["memory"] = _called(self.encode, given, OPERANDS[::-1])
+    given["target"] = _called(self.decode, given, OPERANDS)
+    last = next((name for name in ("project", "generate_logits", "output") if defines(type(self), name)), None)
+    return given["target"] if last is None else getattr(self, last)(given["target"])
+
+
+def _called(method: Callable[..., Any], given: dict[str, Any], roles: Sequence[Role]) -> Any:
+    """Call a method with the operands that its parameters' names mean, the first role first."""
+    meant = {each.name: next((role.name for role in roles if fits_name(each.name, role)), "") for each in parameters_of(method)}
+    return method(**{name: given[role] for name, role in meant.items() if role in given})

@@ -1,0 +1,184 @@
+"""Names and attributes that a program reads and that nothing in its file defines: a mistake under every convention."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import Any, TypeGuard
+
+from headway.practice.diagnosis.classes.configs import codes_of
+from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.explain.failure import line_in, own_frame
+from headway.practice.diagnosis.reading.subject import Subject, parsed
+from headway.practice.message import EMPTY, describe_error
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+MODULE = ("torch.nn.modules.module", "Module")
+UNSET = r"'(\w+)' object has no attribute '(\w+)'"
+"""Pattern of the message of an AttributeError."""
+DYNAMIC = frozenset(("setattr", "__dict__", "globals", "exec"))
+"""Names of what defines others without naming them."""
+
+
+def is_undefined(error: BaseException, subject: Subject) -> bool:
+    """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines where it is read."""
+    nodes = _nodes_of(subject)
+    if nodes is None:
+        return False
+    if isinstance(error, UnboundLocalError):
+        return _is_read_first(error, subject, nodes)
+    if type(error) is NameError and error.name:
+        return error.name not in _globals(subject, nodes)
+    found = re.fullmatch(rf"{UNSET}(\. .*)?", str(error)) if isinstance(error, AttributeError) else None
+    owner = vars(subject.module).get(found[1]) if found and subject.module else None
+    if found is None or not inspect.isclass(owner) or not all(_is_known(each, subject) for each in owner.__mro__):
+        return False
+    return found[2] not in _attributes_set(owner, nodes)
+
+
+def undefined(subject: Subject) -> Cause | None:
+    """Return the cause of the first name, or attribute of `self`, that a subject reads when it is called and that nothing in the file defines."""
+    nodes = _nodes_of(subject)
+    if nodes is None or any({getattr(node, "id", ""), getattr(node, "attr", "")} & DYNAMIC for node in nodes):
+        return None
+    known, codes = _globals(subject, nodes), _running(subject)
+    names = ((line, NameError(f"name '{name}' is not defined")) for name, line in _read_globals(codes) if name not in known)
+    line, error = min([*names, *_unset_attributes(subject, codes, nodes)], key=lambda each: each[0], default=(0, None))
+    if error is None:
+        return None
+    place = TEXTS["at_line"].format(written=line_in(subject, line))
+    says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
+    fix = TEXTS["define_name" if isinstance(error, NameError) else "make_call_work"]
+    return Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=line)
+
+
+def _nodes_of(subject: Subject) -> list[ast.AST] | None:
+    """Return the nodes of a subject's file; None if it cannot be read, or imports names that it does not list."""
+    nodes = [*ast.walk(parsed(subject.text))]
+    return None if not nodes[1:] or any(isinstance(node, ast.alias) and node.name == "*" for node in nodes) else nodes
+
+
+def _globals(subject: Subject, nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the names that functions of the file can read from outside: those that the module has or may assign, and Python's own."""
+    module = nodes[0]
+    stored = {name for node in _outside_functions(module) for name in _defined_names(node)}
+    declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    return {*stored, *declared, *vars(builtins), *(vars(subject.module) if subject.module is not None else ()), "__class__"}
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below one that are inside of no function and no class, with the definitions themselves."""
+    for each in ast.iter_child_nodes(node):
+        yield each
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _outside_functions(each)
+
+
+def _running(subject: Subject) -> list[CodeType]:
+    """Return the file's code that runs when a function is called, or an instance of a class is made and called, with the functions inside."""
+    file = getattr(subject.module, "__file__", None)
+    codes = {code.co_name: code for code in codes_of(subject.value) if code.co_filename == file}
+    waiting = [name for name in ("__init__", *METHODS) if name in codes]
+    used: dict[str, CodeType] = {} if {*waiting} - {"__init__"} else codes
+    while waiting:
+        name = waiting.pop()
+        used |= {name: codes[name]}
+        waiting += [each for each in _names_in(codes[name]) if each in codes and each not in used]
+    found = [*used.values()]
+    for code in found:
+        found += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names_in(each)
+
+
+def _read_globals(codes: Sequence[CodeType]) -> Iterator[tuple[str, int]]:
+    """Yield the global names that code reads, with their lines."""
+    for code in codes:
+        for instruction in dis.get_instructions(code):
+            if instruction.opname == "LOAD_GLOBAL":
+                line = instruction.positions.lineno if instruction.positions is not None else None
+                yield str(instruction.argval), line or code.co_firstlineno
+
+
+def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequence[ast.AST]) -> Iterator[tuple[int, AttributeError]]:
+    """Yield the attributes of `self` that a class with a constructor reads and that nothing in the file sets, with their lines."""
+    owner = subject.value
+    if not inspect.isclass(owner) or "__init__" not in vars(owner) or not all(_sets_no_others(each, subject) for each in owner.__mro__):
+        return
+    defined = _attributes_set(owner, nodes) | _held_by_modules(owner)
+    lines = {line for code in codes for _, _, line in code.co_lines()}
+    for node in nodes:
+        if not _is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
+            continue
+        if node.attr not in defined and not hasattr(owner, node.attr) and not node.attr.startswith("__"):
+            yield node.lineno, AttributeError(f"'{owner.__name__}' object has no attribute '{node.attr}'")
+
+
+def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the attributes that the file may give instances of a class: in its methods, in those of related classes, from outside, or by a text."""
+    others = [node for node in nodes if isinstance(node, ast.ClassDef) and not _is_related(owner, node.name)]
+    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if _is_of_self(inner)}
+    stored = [
+        node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and id(node) not in elsewhere
+    ]
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {*(node.attr for node in stored), *texts, *(node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg)}
+
+
+def _is_related(owner: type, name: str) -> bool:
+    """Return True if a class of the file is another one, its base or derived from it."""
+    related = {*owner.__mro__, *owner.__subclasses__()}
+    return any(each.__name__ == name for each in related)
+
+
+def _is_read_first(error: UnboundLocalError, subject: Subject, nodes: Sequence[ast.AST]) -> bool:
+    """Return True if the function that raised assigns the variable only after the line that reads it."""
+    frame, found = own_frame(error, subject), re.search(r"local variable '(\w+)'", str(error))
+    if frame is None or found is None:
+        return False
+    first, line = frame.tb_frame.f_code.co_firstlineno, frame.tb_lineno
+    stored = [node.lineno for node in nodes if isinstance(node, ast.Name) and node.id == found[1] and not isinstance(node.ctx, ast.Load)]
+    is_in_loop = any(isinstance(node, ast.For | ast.While) and node.lineno < line <= (node.end_lineno or 0) for node in nodes)
+    return not is_in_loop and not any(first <= each < line for each in stored)
+
+
+def _sets_no_others(owner: type, subject: Subject) -> bool:
+    """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
+    return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
+
+
+def _is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _held_by_modules(owner: type) -> set[str]:
+    """Return the attributes that every module of PyTorch holds; none for another class."""
+    torch = sys.modules.get("torch")
+    return set(vars(torch.nn.Module())) if torch is not None and issubclass(owner, torch.nn.Module) else set()
+
+
+def _is_known(owner: type, subject: Subject) -> bool:
+    """Return True for a class of the learner's file, of PyTorch or of Python, whose attributes are all known."""
+    return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
+
+
+def _defined_names(node: ast.AST) -> list[Any]:
+    """Return the names that a node defines."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    fields = [getattr(node, each, None) for each in ("name", "asname", "rest")]
+    return [each.partition(".")[0] for each in fields if isinstance(each, str)]

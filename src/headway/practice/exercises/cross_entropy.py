@@ -1,0 +1,320 @@
+"""cross_entropy: the mean of -log softmax(logits)[target]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
+from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.recipes.activations import softmax
+from headway.practice.recipes.encoding import changed, first_of_tuple
+from headway.practice.roles import Roles
+from headway.practice.texts import Texts
+
+TEXTS = Texts("cross_entropy")
+ROLES = Roles("cross_entropy")
+
+
+def log_softmax(x: Any, axis: Any = -1) -> Any:
+    """Return the log-softmax, in NumPy."""
+    shifted = x - x.max(axis, keepdims=True)
+    return shifted - numpy.log(numpy.exp(shifted).sum(axis, keepdims=True))
+
+
+def pick(log_probs: Any, targets: Any) -> Any:
+    """Return the element of each row at its target."""
+    return numpy.take_along_axis(log_probs, targets[..., None], -1)[..., 0]
+
+
+def mean(surprise: Any, counts: Any, logits: Any) -> Any:
+    """Return the mean over the rows that are not ignored."""
+    return numpy.where(counts, surprise, 0).sum() / max(counts.sum(), 1)
+
+
+def one_hot(log_probs: Any, targets: Any) -> Any:
+    """Return arrays with 1 at each row's target and 0 elsewhere."""
+    return numpy.eye(log_probs.shape[-1])[targets]
+
+
+STEPS = {
+    "operands": lambda logits, targets: (logits, targets),
+    "log_probs": log_softmax,
+    "counts": lambda targets, ignored: numpy.ones(targets.shape, bool) if ignored is None else targets != ignored,
+    "pick": pick,
+    "unit": lambda: 1.0,
+    "reduce": mean,
+}
+
+
+def steps_of(function: Any) -> dict[str, Any]:
+    """Return steps for another function from log-probabilities and targets to the loss."""
+    return {
+        "pick": lambda log_probs, targets: -numpy.asarray(function(log_probs, targets)),
+        "reduce": lambda surprise, counts, logits: surprise,
+    }
+
+
+def _binary(log_probs: Any, targets: Any) -> Any:
+    hot = one_hot(log_probs, targets)
+    return -(hot * log_probs + (1 - hot) * numpy.log1p(-numpy.exp(log_probs)))
+
+
+MISTAKES = (
+    TEXTS.mistake("logarithm_of_softmax", log_probs=lambda logits: numpy.log(softmax(logits))),
+    TEXTS.mistake("no_shift", log_probs=lambda logits: logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))),
+    TEXTS.mistake("no_shift_in_softmax", log_probs=lambda logits: numpy.log(numpy.exp(logits) / numpy.exp(logits).sum(-1, keepdims=True))),
+    TEXTS.mistake("logits_taken_for_probabilities", log_probs=numpy.log),
+    TEXTS.mistake("logarithm_missing", log_probs=softmax),
+    TEXTS.mistake("softmax_missing", log_probs=unchanged),
+    TEXTS.mistake("softmax_twice", log_probs=lambda logits: log_softmax(softmax(logits))),
+    TEXTS.mistake("softmax_over_rows", log_probs=lambda logits: log_softmax(logits, 0)),
+    TEXTS.mistake("softmax_over_everything", log_probs=lambda logits: log_softmax(logits, None)),
+    TEXTS.mistake("sign_missing", finish=lambda loss: -loss),
+    TEXTS.mistake("summed", reduce=lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()),
+    TEXTS.mistake("averaged_over_classes", reduce=lambda surprise, counts, logits: mean(surprise, counts, logits) / logits.shape[-1]),
+    TEXTS.mistake("ignored_averaged_in", reduce=lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum() / counts.size),
+    TEXTS.mistake(
+        "averaged_over_batch_alone",
+        reduce=lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum() / (surprise.shape or (1,))[0],
+    ),
+    TEXTS.mistake("not_averaged", reduce=unchanged),
+    TEXTS.mistake("perplexity_returned", finish=numpy.exp),
+    TEXTS.mistake("every_row_with_every_target", **steps_of(lambda log_probs, targets: -log_probs[:, targets].mean())),
+    TEXTS.mistake("rows_of_targets", **steps_of(lambda log_probs, targets: -log_probs[targets].mean())),
+    TEXTS.mistake(
+        "targets_counted_from_one",
+        targets=lambda targets: targets - 1,
+        pick=lambda log_probs, targets: pick(log_probs, targets % log_probs.shape[-1]),
+    ),
+    TEXTS.mistake("largest_for_target", pick=lambda log_probs, targets: log_probs.max(-1)),
+    TEXTS.mistake("all_classes_averaged", **steps_of(lambda log_probs, targets: -log_probs.mean())),
+    TEXTS.mistake("entropy_returned", pick=lambda log_probs, targets: (numpy.exp(log_probs) * log_probs).sum(-1)),
+    TEXTS.mistake("binary_cross_entropy", **steps_of(lambda log_probs, targets: _binary(log_probs, targets).mean())),
+    TEXTS.mistake("binary_cross_entropy_summed", **steps_of(lambda log_probs, targets: _binary(log_probs, targets).sum(-1).mean())),
+    TEXTS.mistake(
+        "squared_error", **steps_of(lambda log_probs, targets: ((numpy.exp(log_probs) - one_hot(log_probs, targets)) ** 2).mean())
+    ),
+    TEXTS.mistake("shifted_inside", operands=lambda logits, targets: (logits[..., :-1, :], targets[..., 1:])),
+    TEXTS.mistake("ignored_counted", counts=lambda targets, ignored: numpy.ones(targets.shape, bool), pick=pick),
+    TEXTS.mistake("fractions_cut_off", finish=numpy.trunc),
+)
+
+
+def _unit(ask: Any) -> list[tuple[Inputs, float]]:
+    """Measure the factor on the loss, which is 1/ln 2 in bits."""
+    measured = []
+    for vocab_size in (4, 7):
+        inputs = {
+            "logits": numpy.linspace(-1, 1, 3 * vocab_size).reshape(3, vocab_size) ** 3,
+            "targets": numpy.array([1, 0, vocab_size - 1]),
+        }
+        answer = ask(inputs)
+        if isinstance(answer, Raised) or numpy.shape(answer) != () or not numpy.isfinite(answer):
+            return []
+        measured.append((inputs, float(answer) / float(-pick(log_softmax(inputs["logits"]), inputs["targets"]).mean())))
+    is_named = min(abs(measured[0][1] - each) for each in (3, -1, 1 / 4)) < 1e-5
+    return [] if is_named else measured
+
+
+LARGEST_GUARD = 1.5e-7
+"""Largest number in place of a probability of 0 that is a guard against log(0), not a change of the loss."""
+
+
+def guards(ask: Any) -> list[Convention] | None:
+    """Return the conventions of a loss that computes a softmax and guards its logarithm against 0; None for another loss."""
+    added = _added(ask)
+    sums = [added] if added else []
+    found = _floor(ask) or _floor(lambda inputs: ask({name: value[None] for name, value in inputs.items()}))
+    floors = [float(f"{number:.2g}") for _, number in found if 1e-16 < number < LARGEST_GUARD][:1]
+    return [
+        *(_guarded(TEXTS["guarded_sum"], number, lambda logits: _log_softmax_with(logits, sums[0])) for number in sums),
+        *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(softmax(logits) + floors[0])) for number in floors),
+        *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(numpy.maximum(softmax(logits), floors[0]))) for number in floors),
+        *(
+            _guarded(TEXTS["guarded"], number, lambda logits: numpy.log(numpy.clip(softmax(logits), floors[0], 1 - floors[0])))
+            for number in floors
+        ),
+    ] or None
+
+
+def _guarded(says: Message, number: float, log_probs: Any) -> Convention:
+    return Convention(says.format(floor=f"{number:g}"), steps={"log_probs": log_probs})
+
+
+def _added(ask: Any) -> float | None:
+    """Measure the small number that is added to the sum of the exponentials: the loss of a certain prediction."""
+    answer = ask({"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([0, 0])})
+    is_guard = not isinstance(answer, Raised) and numpy.shape(answer) == () and 1e-16 < float(answer) < LARGEST_GUARD
+    return float(f"{float(answer):.2g}") if is_guard else None
+
+
+def _log_softmax_with(logits: Any, added: float) -> Any:
+    shifted = logits - logits.max(-1, keepdims=True)
+    return shifted - numpy.log(numpy.exp(shifted).sum(-1, keepdims=True) + added)
+
+
+def _floor(ask: Any) -> list[tuple[Inputs, float]]:
+    """Measure the smallest probability that the loss takes the logarithm of."""
+    inputs = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
+    answer = ask(inputs)
+    if isinstance(answer, Raised) or numpy.shape(answer) != () or not 1 < float(answer) < 700:
+        return []
+    return [(inputs, float(numpy.exp(-numpy.float64(answer))))]
+
+
+RECOVERIES = (
+    TEXTS.recovery("unit", "unit", measure=_unit, wrong=lambda number_of: lambda: number_of({}), right_name="nats"),
+    TEXTS.recovery(
+        "floor",
+        "log_probs",
+        measure=_floor,
+        wrong=lambda number_of: lambda logits: numpy.log(softmax(logits) + number_of({})),
+        right=0.0,
+        right_name="nothing",
+    ),
+    TEXTS.recovery(
+        "clipped_at",
+        "log_probs",
+        measure=_floor,
+        wrong=lambda number_of: lambda logits: numpy.log(numpy.maximum(softmax(logits), number_of({}))),
+        right=0.0,
+        right_name="nothing",
+    ),
+)
+
+
+def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, smoothing: float = 0.0) -> Any:
+    """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
+    logits, targets = steps.operands(logits.astype(numpy.float64), targets)
+    counts = steps.counts(targets, ignored)
+    surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
+    return steps.finish(steps.reduce(surprise, counts, logits))
+
+
+BATCH = TEXTS["batch"]
+OTHERWISE = TEXTS["otherwise"]
+
+
+def probes() -> tuple[Probe, ...]:
+    """Rows, as many rows as classes, a batch of sequences, large and extreme logits, ignored targets, and a single row."""
+    random = numpy.random.default_rng(14)
+
+    def drawn(*shape: int) -> Inputs:
+        return {"logits": random.standard_normal(shape) * 1.5, "targets": random.integers(0, shape[-1], shape[:-1])}
+
+    return (
+        Probe("rows", drawn(3, 5) | {"targets": numpy.array([4, 0, 2])}),
+        Probe("more rows than classes", drawn(6, 4) | {"targets": numpy.array([3, 0, 2, 2, 1, 0])}),
+        Probe("as many rows as classes", drawn(4, 4) | {"targets": numpy.array([3, 0, 1, 1])}),
+        Probe("large logits", {"logits": numpy.array([[1000.0, 1001.0, 1002.0], [900.0, 901.0, 900.5]]), "targets": numpy.array([2, 1])}),
+        Probe("small logits", {"logits": numpy.array([[-1000.0, -1003.0, -1001.0], [0.5, 1.0, 0.0]]), "targets": numpy.array([1, 1])}),
+        Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
+        Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
+        Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, TEXTS["single"]),
+        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}),
+        Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
+        Probe(
+            "ignored in sequences",
+            drawn(2, 3, 5) | {"targets": numpy.array([[3, 1, -100], [4, -100, -100]]), "ignored": -100},
+            BATCH,
+            OTHERWISE,
+        ),
+    )
+
+
+def _probabilities(inputs: Inputs) -> Inputs | None:
+    """Return inputs with probabilities if none underflows: the result for log(0) is not checked."""
+    probabilities = softmax(inputs["logits"])
+    return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
+
+
+def _batched(inputs: Inputs) -> Inputs:
+    """Return inputs with rows as two sequences, or as one if their number is odd."""
+    logits, targets = inputs["logits"], inputs["targets"]
+    if logits.ndim != 2:
+        return inputs
+    count = 1 if len(targets) % 2 else 2
+    return inputs | {"logits": logits.reshape(count, -1, logits.shape[-1]), "targets": targets.reshape(count, -1)}
+
+
+def _hot(inputs: Inputs) -> Inputs:
+    """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
+    return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
+
+
+def _hot_rows(inputs: Inputs) -> Inputs | None:
+    """Return rows with one-hot targets; None for sequences."""
+    return _hot(inputs) if inputs["logits"].ndim == 2 else None
+
+
+OF_ROWS = r"(?i)\A(?!(.|\n)*(\bseq|reshape|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
+"""Source of a function that divides by the number of rows and names nothing of sequences."""
+
+PROBABILITIES = TEXTS["probabilities"]
+CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
+
+
+WITHOUT_SOFTMAX = r"\A(?!(.|\n)*(exp\(|softmax|logits))"
+"""Source of a function that leaves softmax to its caller."""
+
+
+def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | None = None) -> Convention:
+    says = TEXTS["probabilities_and_floor"].format(probabilities=PROBABILITIES, floor=floor)
+    steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
+    return Convention(says, _probabilities, role="logits", named=named, source=source, steps=steps)
+
+
+SUMMED = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()}
+OF_EACH_ROW = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0)}
+PER_ROW = (
+    r"(?i)reduction *= *['\"]none|\A(?!(.|\n)*(mean|averag))"
+    r"(.|\n)*(with_integer_labels|\bper[- _](example|sample|token|row|position|element)|unreduced)"
+)
+"""Source of a function that returns the loss of each row, as optax does."""
+GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def (backward|gradient|derivative)"
+"""Source of a class whose own gradient is that of the sum: it never counts the targets."""
+
+
+def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
+    """Return the mean for a sum and the number of targets that it counts."""
+    is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
+    num_counted = int((inputs["targets"] != inputs.get("ignored")).sum())
+    return answer[0] / answer[1] if is_pair and num_counted and float(answer[1]) == num_counted else answer
+
+
+EXERCISE = Exercise(
+    name="cross_entropy",
+    definition=functions.cross_entropy,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(ROLES("logits"), ROLES("targets"), ROLES("ignored", off=-100), ROLES("smoothing", neutral=0.0, off=0.0)),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        optional(
+            Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
+            Convention(TEXTS["log_probabilities"], changed(logits=log_softmax), role="logits", named=r"log_?p|log_?soft|logp"),
+            *(_with_floor(floor) for floor in (1e-8, 1e-7)),
+            Convention(reads=guards),
+            *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
+        ),
+        optional(
+            Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
+            Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
+        ),
+        optional(Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
+        optional(
+            Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
+            Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
+        ),
+        optional(
+            Convention(TEXTS["several_values"], decode=first_of_tuple()),
+            Convention(TEXTS["sum_and_count"], decode=_mean_of_sum, source=r"sum|count"),
+        ),
+    ),
+    recoveries=RECOVERIES,
+)

@@ -1,0 +1,251 @@
+"""Greedy generation: compute the logits, append the most likely next token, and repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_namespace, asarray_like, cast
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
+from headway.practice.recipes.encoding import changed, without
+from headway.practice.recipes.tiny_gpt import TINY_GPT
+from headway.practice.recipes.toy_model import ToyModel
+from headway.practice.recipes.toy_tokenizer import ToyTokenizer
+from headway.practice.roles import Roles
+from headway.practice.texts import Texts
+
+TEXTS = Texts("generate")
+ROLES = Roles("generate")
+
+
+MISTAKES = (
+    TEXTS.mistake("logits_of_first_position", at=lambda logits: logits[0]),
+    TEXTS.mistake("logits_of_last_but_one", at=lambda logits: logits[-2] if len(logits) > 1 else logits[-1]),
+    TEXTS.mistake("mean_of_all_positions", at=lambda logits: logits.mean(0)),
+    TEXTS.mistake("argmax_over_all_positions", choose=lambda logits, scores: logits.argmax()),
+    TEXTS.mistake("argmax_over_positions", choose=lambda logits, scores: logits.argmax(0)[-1]),
+    TEXTS.mistake("least_likely_taken", choose=lambda logits, scores: scores.argmin()),
+    TEXTS.mistake("context_not_cropped", window=unchanged, is_for_given_context=lambda: True),
+    TEXTS.mistake("first_tokens_kept", window=lambda ids, context_size, prompt: ids[:context_size]),
+    TEXTS.mistake("window_one_too_short", window=lambda ids, context_size, prompt: ids[-(context_size - 1) :]),
+    TEXTS.mistake("cropped_tokens_lost", append=lambda ids, token, context_size: [*ids[-context_size:], token]),
+    TEXTS.mistake("only_last_token_given", window=lambda ids, context_size, prompt: ids[-1:]),
+    TEXTS.mistake(
+        "cache_not_passed", window=lambda ids, context_size, prompt: ids[-context_size:] if len(ids) == len(prompt) else ids[-1:]
+    ),
+    TEXTS.mistake(
+        "whole_text_beside_cache",
+        window=lambda ids, context_size, prompt: [token for end in range(len(prompt), len(ids) + 1) for token in ids[:end]],
+    ),
+    TEXTS.mistake("end_of_prompt_given_twice", window=lambda ids, context_size, prompt: [*prompt, *ids[len(prompt) - 1 :]]),
+    TEXTS.mistake("only_prompt_given", window=lambda ids, context_size, prompt: prompt[-context_size:]),
+    TEXTS.mistake("token_not_appended", append=unchanged),
+    TEXTS.mistake("token_put_in_front", append=lambda ids, token, context_size: [token, *ids]),
+    TEXTS.mistake("last_token_overwritten", append=lambda ids, token, context_size: [*ids[:-1], token]),
+    TEXTS.mistake("one_too_many", count=lambda max_new_tokens, prompt_len: max_new_tokens + 1),
+    TEXTS.mistake("one_too_few", count=lambda max_new_tokens, prompt_len: max_new_tokens - 1),
+    TEXTS.mistake("prompt_counted", count=lambda max_new_tokens, prompt_len: max(max_new_tokens - prompt_len, 0)),
+    TEXTS.mistake("stop_token_ignored", is_end=lambda token, eos, ids: False),
+    TEXTS.mistake("stop_token_of_prompt_counts", is_end=lambda token, eos, ids: eos is not None and (token == eos or eos in ids)),
+    TEXTS.mistake(
+        "first_row_for_all", batch=lambda rows: numpy.stack([numpy.concatenate([row[: len(row) - len(rows[0])], rows[0]]) for row in rows])
+    ),
+    TEXTS.mistake("prompt_twice", give=lambda ids, prompt: [*prompt, *ids]),
+    TEXTS.mistake("last_token_only", give=lambda ids, prompt: ids[-1:]),
+)
+
+
+def _of_row(answer: Any, inputs: Inputs) -> Any:
+    is_row = inputs["prompt"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim == 2 and len(answer) == 1
+    return answer[0] if is_row else answer
+
+
+def _model_returning(form: str) -> Callable[[Inputs], Inputs]:
+    return lambda inputs: inputs | {"model": inputs["model"].returning(form)}
+
+
+def _with_prompt(answer: Any, inputs: Inputs) -> Any:
+    prompt = inputs["prompt"]
+    if answer is None or not isinstance(answer, numpy.ndarray) or answer.ndim != prompt.ndim:
+        return answer
+    return numpy.concatenate([prompt, answer.astype(prompt.dtype)], axis=-1)
+
+
+def _with_cache(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a model that requires its cache; None for texts longer than the context, which do not fit in a cache."""
+    model = inputs["model"]
+    is_short = inputs["prompt"].shape[-1] + inputs["max_new_tokens"] <= model.context_size
+    return inputs | {"model": model.needing_cache()} if is_short else None
+
+
+def _newest(logits: Any, num_new: int) -> Any:
+    """Return the logits of a model with a cache: those of the tokens it was just given."""
+    return logits if num_new == 0 else logits[-1:]
+
+
+def _as_params(inputs: Inputs) -> Inputs | None:
+    is_short = inputs["prompt"].ndim == 1 and inputs["prompt"].size + inputs["max_new_tokens"] <= TINY_GPT.context_size
+    if not is_short or "context_size" in inputs:
+        return None
+    rest = without(inputs, "model")
+    return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
+
+
+def _as_text(inputs: Inputs) -> Inputs | None:
+    prompt = inputs["prompt"]
+    return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
+
+
+def _of_steps(answer: Any, inputs: Inputs) -> Any:
+    """Return the prompt and the tokens that a generator yields: a number, an array with one token per row, or a text at each step."""
+    prompt = inputs["prompt"]
+    if isinstance(answer, tuple) and all(isinstance(each, str) for each in answer):
+        answer = numpy.array(LETTERS.encode("".join(answer)), prompt.dtype)
+    if not isinstance(answer, numpy.ndarray):
+        return answer
+    rows = answer.reshape(-1, len(prompt) if prompt.ndim == 2 else 1).T
+    return _with_prompt(rows if prompt.ndim == 2 else rows[0], inputs)
+
+
+LETTERS = ToyTokenizer()
+TEXT = optional(
+    Convention(
+        encode=_as_text,
+        decode=lambda answer, inputs: numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer,
+        role="tokenizer",
+    )
+)
+PROMPTS = (
+    Convention(decode=_of_row),
+    Convention(encode=changed(prompt=lambda prompt: prompt.tolist())),
+    Convention(encode=lambda inputs: inputs | {"prompt": inputs["prompt"][None]} if inputs["prompt"].ndim == 1 else inputs, decode=_of_row),
+)
+MODELS = optional(
+    Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
+    Convention(TEXTS["model_returns_pair"], _model_returning("pair"), role="model"),
+    Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
+    Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
+    Convention(encode=_model_returning("lists"), role="model"),
+)
+CACHES = optional(Convention(TEXTS["uses_cache"], _with_cache, steps={"returned": _newest}, role="model", source=r"cache|past|kv|pos"))
+RETURNED = optional(
+    Convention(TEXTS["new_tokens_only"], decode=_with_prompt), Convention(TEXTS["yields_tokens"], decode=_of_steps, source=r"\byield\b")
+)
+ENDS = optional(Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": lambda: True}, role="eos"))
+COUNTS = optional(
+    Convention(
+        TEXTS["length_includes_prompt"],
+        lambda inputs: inputs | {"max_new_tokens": inputs["max_new_tokens"] + inputs["prompt"].shape[-1]},
+        role="max_new_tokens",
+        named=r"max_?len|total|^length|max_tokens_total|seq_?len",
+    )
+)
+
+
+def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
+    """The definition as named steps, per row: count, window, returned, at, choose, is_end, append, give.
+
+    A mistake may be one only for a function that is given the context size (`is_for_given_context`).
+    """
+    model, is_told = steps.model(model), "context_size" in rest
+    rows = [_completed(steps, model, row.tolist(), max_new_tokens, eos, is_told) for row in numpy.atleast_2d(prompt)]
+    answer = steps.batch(rows)
+    return answer[0] if numpy.ndim(prompt) == 1 else answer
+
+
+def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, eos: int | None, is_told: bool) -> numpy.ndarray:
+    ids, window = list(prompt), steps.window if is_told or not steps.is_for_given_context() else STEPS["window"]
+    for _ in range(steps.count(max_new_tokens, len(prompt))):
+        logits = steps.returned(model.logits(numpy.array(window(ids, model.context_size, prompt))), len(ids) - len(prompt))
+        token = int(steps.choose(logits, steps.at(logits)))
+        is_end = steps.is_end(token, eos, ids)
+        if is_end and not steps.end_is_kept():
+            break
+        ids = steps.append(ids, token, model.context_size)
+        if is_end:
+            break
+    return numpy.array(steps.give(ids, prompt))
+
+
+def definition(model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
+    """Generate with an explicit loop over arrays."""
+    xp = array_namespace(prompt)
+    if prompt.ndim == 2:
+        return xp.stack([definition(model, row, max_new_tokens, eos) for row in prompt])
+    ids = prompt
+    for _ in range(max_new_tokens):
+        token = int(model(ids[-model.context_size :])[-1].argmax())
+        if token == eos:
+            break
+        ids = xp.concat([ids, cast(asarray_like([token], ids), ids.dtype)])
+    return ids
+
+
+STEPS: dict[str, Step] = {
+    "window": lambda ids, context_size, prompt: ids[-context_size:],
+    "is_for_given_context": lambda: False,
+    "at": lambda logits: logits[-1],
+    "choose": lambda logits, scores: scores.argmax(),
+    "is_end": lambda token, eos, ids: eos is not None and token == eos,
+    "end_is_kept": lambda: False,
+    "append": lambda ids, token, context_size: [*ids, token],
+    "batch": lambda rows: numpy.stack(rows) if len({len(row) for row in rows}) == 1 else rows,
+}
+
+BATCH = TEXTS["batch"]
+
+
+def probes() -> tuple[Probe, ...]:
+    """A short text, one longer than the context, a prompt longer than it; stop tokens in the completion and the prompt; a batch."""
+    model, other = ToyModel(3), ToyModel(8, context_size=4)
+    short: Inputs = {"model": model, "prompt": numpy.array([1, 7, 3]), "max_new_tokens": 3}
+    growing: Inputs = {"model": other, "prompt": numpy.array([2, 9]), "max_new_tokens": 7}
+    long = {"model": other, "prompt": numpy.array([5, 0, 8, 8, 1, 6]), "max_new_tokens": 5}
+    batch = {"model": model, "prompt": numpy.array([[4, 1, 10], [9, 2, 6]]), "max_new_tokens": 3}
+    roomy: Inputs = {"model": ToyModel(5, context_size=32), "prompt": numpy.array([8, 2, 0]), "max_new_tokens": 4}
+    end = int(definition(**growing)[4])
+    short_end = int(definition(**short)[4])
+    return (
+        Probe("short", short),
+        Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
+        Probe("longer than the context", growing | {"context_size": 4}),
+        Probe("prompt longer than the context", long | {"context_size": 4}),
+        Probe("longer than the model's context", growing, TEXTS["beyond_context"]),
+        Probe("long context", roomy),
+        Probe("long context, given", roomy | {"context_size": 32}),
+        Probe("batch", batch, BATCH),
+        Probe("stop token", growing | {"context_size": 4, "eos": end}),
+        Probe("stop token, short", short | {"eos": short_end}),
+        Probe("stop token, short, context given", short | {"context_size": 6, "eos": short_end}),
+        Probe("stop token in the prompt", short | {"eos": 7}),
+    )
+
+
+EXERCISE = Exercise(
+    name="generate",
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        *ROLES.each("model", "tokenizer", "params"),
+        ROLES("num_heads", neutral=2),
+        *ROLES.each("prompt", "max_new_tokens"),
+        ROLES.size("context_size", lambda inputs: inputs["model"].context_size if "model" in inputs else None),
+        ROLES("eos"),
+        ROLES("temperature", neutral=1.0),
+        ROLES("top_k", neutral=lambda inputs: inputs["model"].vocab_size),
+        ROLES("top_p", neutral=1.0),
+        ROLES("repetition_penalty", neutral=1.0, off=1.0),
+        ROLES("do_sample", neutral=False),
+        ROLES("rng", neutral=None),
+    ),
+    may_write=True,
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS, TEXT),
+    drawing="likeliest",
+    calls="generate",
+    is_trained_through=False,
+)

@@ -1,0 +1,286 @@
+"""Sinusoidal positions: sin and cos of position / base^(2i / hidden_size) in alternating columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.arrays import cast
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
+from headway.practice.outputs import Raised
+from headway.practice.recipes.measuring import Ask, Measured, angles_of, base_of, first_position, of_waves
+from headway.practice.roles import Roles, extent
+from headway.practice.texts import Texts
+
+TEXTS = Texts("sinusoidal_positions")
+ROLES = Roles("sinusoidal_positions")
+
+
+def alternate(even: Any, odd: Any) -> Any:
+    """Take the even columns of one array and the odd columns of another."""
+    return numpy.where(numpy.arange(even.shape[1]) % 2 == 0, even, odd)
+
+
+def halves(table: Any, interleaved: bool = False) -> Any:
+    """Move all even columns before all odd ones."""
+    return table if interleaved else numpy.concatenate([table[:, ::2], table[:, 1::2]], axis=1)
+
+
+def columns(width: int) -> Any:
+    """Return the column numbers 0, 1, 2, …."""
+    return numpy.arange(width)
+
+
+def pairs(width: int) -> Any:
+    """Return the number of the pair of each column: 0, 0, 1, 1, 2, …."""
+    return numpy.arange(width) // 2
+
+
+def inclusive(width: int) -> Any:
+    """Return the exponents from 0 to 1 inclusive."""
+    return pairs(width) / max(width // 2 - 1, 1)
+
+
+STEPS: dict[str, Step] = {
+    "positions": lambda length, offset: numpy.arange(length) + offset,
+    "exponents": lambda width: 2 * pairs(width) / width,
+    "angles": lambda positions, exponents, base: positions[:, None] / base**exponents,
+    "waves": lambda angles: alternate(numpy.sin(angles), numpy.cos(angles)),
+    "arrange": halves,
+    "add": lambda x, table: x + table(x.shape[-2]),
+}
+
+
+MISTAKES = (
+    TEXTS.mistake("sines_then_cosines", arrange=lambda table, interleaved: halves(table)),
+    TEXTS.mistake("cosine_first", waves=lambda angles: alternate(numpy.cos(angles), numpy.sin(angles))),
+    TEXTS.mistake("sine_everywhere", waves=numpy.sin),
+    TEXTS.mistake("cosine_everywhere", waves=numpy.cos),
+    TEXTS.mistake(
+        "turns_by_position",
+        waves=lambda angles: numpy.where(numpy.arange(len(angles))[:, None] % 2 == 0, numpy.sin(angles), numpy.cos(angles)),
+    ),
+    TEXTS.mistake("exponent_by_column_doubled", exponents=lambda width: 2 * columns(width) / width),
+    TEXTS.mistake("exponent_by_column", exponents=lambda width: columns(width) / width),
+    TEXTS.mistake("exponent_not_doubled", exponents=lambda width: pairs(width) / width),
+    TEXTS.mistake("exponent_doubled_twice", exponents=lambda width: 4 * pairs(width) / width),
+    TEXTS.mistake("exponent_of_next_pair", exponents=lambda width: 2 * (pairs(width) + columns(width) % 2) / width),
+    TEXTS.mistake("last_exponent_is_one", exponents=inclusive),
+    TEXTS.mistake("exponent_is_zero", exponents=lambda width: numpy.zeros(width)),
+    TEXTS.mistake(
+        "logarithm_rounded",
+        angles=lambda positions, exponents, base: (
+            positions[:, None] * numpy.exp(-exponents * len(exponents) * (math.log(base) // len(exponents)))
+        ),
+    ),
+    TEXTS.mistake(
+        "power_divided_by_width",
+        angles=lambda positions, exponents, base: positions[:, None] / float(base) ** (exponents * len(exponents)) / len(exponents),
+    ),
+    TEXTS.mistake("power_of_two_first", angles=lambda positions, exponents, base: positions[:, None] / (base**2 * exponents / 2)),
+    TEXTS.mistake("power_of_two_first_divides", angles=lambda positions, exponents, base: positions[:, None] / base**2 * exponents / 2),
+    TEXTS.mistake("multiplied_by_power", angles=lambda positions, exponents, base: positions[:, None] * base**exponents),
+    TEXTS.mistake("base_ignored", angles=lambda positions, exponents, base: positions[:, None] / 10000.0**exponents),
+    TEXTS.mistake("offset_ignored", positions=lambda length, offset: numpy.arange(length)),
+    TEXTS.mistake("positions_divided_by_length", positions=lambda length, offset: (numpy.arange(length) + offset) / length),
+    TEXTS.mistake("only_first_row_written", finish=lambda table: table * (numpy.arange(len(table)) == 0)[:, None]),
+    TEXTS.mistake("rows_all_alike", finish=lambda table: numpy.repeat(table[-1:], len(table), axis=0)),
+    TEXTS.mistake("rows_all_position_zero", positions=lambda length, offset: numpy.zeros(length)),
+    TEXTS.mistake("transposed", finish=lambda table: table.T),
+    TEXTS.mistake("last_column_missing", finish=lambda table: numpy.where(numpy.arange(table.shape[1]) < table.shape[1] - 1, table, 0)),
+    TEXTS.mistake(
+        "concatenated_with_x", add=lambda x, table: numpy.concatenate([x, numpy.broadcast_to(table(x.shape[-2]), x.shape)], axis=-1)
+    ),
+    TEXTS.mistake("multiplied_with_x", add=lambda x, table: x * table(x.shape[-2])),
+    TEXTS.mistake("position_along_batch", add=lambda x, table: x + table(x.shape[0])[:, None] if x.ndim == 3 else x + table(x.shape[0])),
+    TEXTS.mistake("nothing_added", add=unchanged),
+)
+
+
+def _read(ask: Ask, seq_len: int, width: int) -> tuple[Any, Any] | None:
+    """Return the waves of a learner's table, as returned or as added to zeros; None if neither works."""
+    for inputs in (
+        {"seq_len": seq_len, "hidden_size": width},
+        {"x": numpy.zeros((2, seq_len, width))},
+        {"x": numpy.zeros((seq_len, width))},
+    ):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (seq_len, width) and numpy.isfinite(answer).all():
+            table = answer.reshape(-1, seq_len, width)[0].astype(numpy.float64)
+            return angles_of(table[:, 1::2], table[:, 0::2])
+    return None
+
+
+def _base(ask: Ask) -> Measured:
+    """Measure the base of the geometric series of frequencies; the named mistakes in the exponent give 100, 10⁸ or 10⁻⁴."""
+    return of_waves(partial(_read, ask), lambda first, step, width: base_of(step, width, 1.0, 100.0, 1e8, 1e-4))
+
+
+RECOVERIES = (
+    TEXTS.recovery(
+        "base",
+        "angles",
+        measure=_base,
+        wrong=lambda number_of: (
+            lambda positions, exponents, base: positions[:, None] / (number_of({}) if base == 10000.0 else base) ** exponents
+        ),
+        right=10000.0,
+        right_name="10000",
+    ),
+    TEXTS.recovery(
+        "offset",
+        "positions",
+        measure=lambda ask: of_waves(partial(_read, ask), first_position),
+        wrong=lambda number_of: lambda length, offset: numpy.arange(length) + offset + number_of({}),
+        right=0.0,
+        right_name="0",
+    ),
+)
+
+
+def _refused(answer: Any, inputs: Inputs) -> Any:
+    """Return an error for an output of another width with an odd hidden_size, or of three axes for two: it counts as a refusal."""
+    if inputs.get("x") is not None and inputs["x"].ndim == 2 and numpy.ndim(answer) == 3:
+        return Raised(ValueError(f"an output of shape {answer.shape}"))
+    width = inputs["hidden_size"] if inputs.get("x") is None else inputs["x"].shape[-1]
+    if width % 2 and isinstance(answer, numpy.ndarray) and answer.shape[-1] in (width - 1, width + 1):
+        return Raised(ValueError(f"an output of shape {answer.shape}"))
+    is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
+    return answer.astype(numpy.float32) if is_wide else answer  # angles in float32 are correct too
+
+
+def _with_axis(axis: int) -> Callable[[Any, Inputs], Any]:
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        is_deep = isinstance(answer, numpy.ndarray) and answer.ndim == 3 and answer.shape[axis] == 1
+        return answer.squeeze(axis) if is_deep and inputs.get("x") is None else answer
+
+    return decode
+
+
+def _sum_of(answer: Any, inputs: Inputs) -> Any:
+    if inputs.get("x") is None or not isinstance(answer, numpy.ndarray):
+        return answer
+    return answer if answer.shape[-2:] != inputs["x"].shape[-2:] else inputs["x"] + answer.astype(numpy.float64)
+
+
+def _as_positions(inputs: Inputs) -> Inputs:
+    return inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if inputs.get("x") is None else inputs
+
+
+def _rows_first(inputs: Inputs) -> Inputs | None:
+    x = inputs.get("x")
+    if x is None:
+        return inputs
+    return inputs | {"x": x.swapaxes(0, 1)} if x.ndim == 3 else None
+
+
+def _batch_first(answer: Any, inputs: Inputs) -> Any:
+    x = inputs.get("x")
+    return answer.swapaxes(0, 1) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+
+
+WIDTHS = (Convention(decode=_refused),)
+RETURNS = optional(
+    Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
+    Convention(TEXTS["batch_axis_second"], decode=_with_axis(1), role="seq_len"),
+)
+TAKES = optional(
+    Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
+    Convention(
+        TEXTS["takes_length"],
+        encode=lambda inputs: None if inputs.get("x") is None else inputs | {"x": inputs["x"].shape[-2]},
+        decode=_sum_of,
+        role="x",
+        named=r"len|num|size|^[tln]$",
+    ),
+    Convention(
+        TEXTS["sequence_first"],
+        encode=_rows_first,
+        decode=_batch_first,
+        role="x",
+        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+    ),
+)
+FORMS = optional(
+    Convention(TEXTS["tensor2tensor"], steps={"arrange": lambda table, interleaved: halves(table), "exponents": inclusive}, is_whole=True)
+)
+"""Tables as in Vaswani et al. 2017, and as in the program of its authors, which Whisper uses too."""
+ADDS = optional(
+    Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
+    Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
+)
+
+
+def recipe(
+    steps: Any,
+    seq_len: Any = None,
+    hidden_size: Any = None,
+    base: float = 10000.0,
+    offset: int = 0,
+    interleaved: bool = True,
+    x: Any = None,
+) -> Any:
+    """The definition as named steps: positions, exponents, angles, waves, arrange, finish, and scale and add if x is given."""
+    if x is not None:
+        seq_len, hidden_size = x.shape[-2:]
+
+    def table(length: int) -> Any:
+        angles = steps.angles(steps.positions(length, offset), steps.exponents(hidden_size), base)
+        return steps.finish(steps.arrange(steps.waves(angles), interleaved))
+
+    return table(seq_len) if x is None else steps.add(steps.scale(x), table)
+
+
+def definition(
+    seq_len: Any = None, hidden_size: Any = None, base: float = 10000.0, offset: int = 0, interleaved: bool = True, x: Any = None
+) -> Any:
+    """Return the table of headway.functions, or x plus the table if x is given."""
+    seq_len, hidden_size = (seq_len, hidden_size) if x is None else x.shape[-2:]
+    table = functions.sinusoidal_positions(seq_len, hidden_size, base=base, offset=offset, interleaved=interleaved, like=x)
+    return table if x is None else cast(x + table, table.dtype)
+
+
+BATCH = TEXTS["batch"]
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tables of distinct sizes, a square, an odd width, a long one; another base and first position; x with and without a batch."""
+    random = numpy.random.default_rng(11)
+    return (
+        Probe("table", {"seq_len": 7, "hidden_size": 6}),
+        Probe("square", {"seq_len": 8, "hidden_size": 8}),
+        Probe("long", {"seq_len": 23, "hidden_size": 4}),
+        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, TEXTS["odd"], caution=TEXTS["odd_differs"]),
+        Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
+        Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
+        Probe("halves requested", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
+        Probe("added", {"x": random.standard_normal((3, 5, 8))}, BATCH),
+        Probe("added, square", {"x": random.standard_normal((6, 6, 6))}, BATCH),
+        Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, TEXTS["matrix"]),
+    )
+
+
+EXERCISE = Exercise(
+    name="sinusoidal_positions",
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        ROLES.size("seq_len", extent("x", -2)),
+        ROLES.size("hidden_size", extent("x", -1)),
+        ROLES("x"),
+        ROLES("base", neutral=10000.0),
+        ROLES("offset", neutral=0),
+        ROLES("interleaved", neutral=True),
+    ),
+    probes=probes,
+    may_write=True,
+    mistakes=MISTAKES,
+    conventions=(WIDTHS, TAKES, RETURNS, FORMS, ADDS),
+    recoveries=RECOVERIES,
+)

@@ -1,0 +1,51 @@
+"""Stacks and whole encoder–decoders whose layers are replaced: what is not understood accuses nobody, and the judge confirms the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.reading.subject import subjects_of
+from headway.practice.diagnosis.recognising import recognised
+from headway.practice.diagnosis.repairing import with_repair
+from headway.practice.diagnosis.sandbox import check_file
+from headway.practice.exercises import exercise
+
+pytest.importorskip("torch")
+
+MODEL = (Path(__file__).parent / "learners/encoder_decoder__torch.py").read_text().partition("class Right_masks_from_ids")[0]
+FORWARD = """
+class Transformer(Base):
+    def forward(self, src, tgt, {more}):
+        src_mask, tgt_mask = self.masks(src, tgt)
+        return self.decoder(tgt, self.encoder(src, {mask}), tgt_mask, {mask})
+"""
+RIGHT = MODEL + FORWARD.format(more="flag=False", mask="src_mask")
+
+
+def subject_of(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    return next(each for each in subjects_of(load_module(path, text), text) if each.name == "Transformer")
+
+
+def test_a_model_that_takes_a_mask_of_unknown_meaning_is_not_accused(tmp_path):
+    subject = subject_of(tmp_path, MODEL + FORWARD.format(more="valid_lens=None", mask="valid_lens"))
+    assert diagnose(subject, exercise("encoder_decoder")).status == "could not run"
+    assert recognised(subject) is None
+
+
+def test_no_edit_of_a_stack_is_called_a_repair(tmp_path):
+    wrong = RIGHT.replace("x * math.sqrt(x.shape[-1]) + self.table", "x * 3 + self.table")
+    subject = subject_of(tmp_path, wrong.replace("self.pos(self.tgt_embed(tgt))", "self.pos(self.tgt_embed(tgt)) * 2"))
+    verdict = diagnose(subject, exercise("encoder_decoder"))
+    assert not verdict.is_correct
+    assert with_repair(verdict, subject, exercise("encoder_decoder")).repair is None
+
+
+def test_the_judge_confirms_an_encoder_decoder(tmp_path):
+    (tmp_path / "mine.py").write_text(RIGHT)
+    (verdict,) = (each for each in check_file(tmp_path / "mine.py") if each.subject == "Transformer")
+    assert verdict.is_correct, verdict
+    assert "simple layers" in verdict.text()
