@@ -1,0 +1,313 @@
+"""Scores of `headway check` on programs that other people wrote: `python -m benchmarks.public_programs --programs FOLDER`.
+
+The list of programs, public_programs.toml, has for each file its repository, path, commit and checksum, and the label that reading gave to
+each part: `right`, `wrong` (with the mistake), `whole` (a whole model or stack) or `doubtful` (not counted). None of the code is kept here:
+FOLDER holds each file as OWNER+REPOSITORY/PATH, and a file that is absent there is downloaded.
+
+Each file is judged by the whole command, in a process of its own. With `--mutants N`, N changed programs are judged instead: each is one of
+the files with a single edit in a right part that is accepted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.parse
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.mutants import Mutant, mutants_of
+
+LIST = Path(__file__).with_name("public_programs.toml")
+OUTCOMES = ("accepted", "named or repaired", "called wrong", "not understood", "not run", "not judged", "not recognised", "not finished")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One labelled function or class; `needs` names a library that is not a dependency of Headway and that it cannot do without."""
+
+    object: str
+    part: str
+    label: str
+    note: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One public file and its labels."""
+
+    repository: str
+    path: str
+    commit: str
+    sha256: str
+    parts: tuple[Part, ...]
+
+    def path_in(self, folder: Path) -> Path:
+        return folder / self.repository.replace("/", "+") / self.path
+
+    def download(self, folder: Path) -> Path:
+        """Return the path of the file in the folder, which is downloaded if it is absent.
+
+        Raises:
+            ValueError: the file has another checksum
+        """
+        path = self.path_in(folder)
+        if not path.exists():
+            url = f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{urllib.parse.quote(self.path)}"
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                content = answer.read()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != self.sha256:
+            raise ValueError(f"{path}: got a file with SHA-256 {found}, expected {self.sha256}")
+        return path
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The verdicts on one file; `code` is None if the command did not finish."""
+
+    code: int | None
+    verdicts: list[dict[str, object]] = field(default_factory=list)
+    seconds: float = 0.0
+    error: str = ""
+
+    @property
+    def failing(self) -> set[str]:
+        """The names of the objects that are called wrong."""
+        return {str(verdict["subject"]) for verdict in self.verdicts if verdict["status"] in ("wrong", "unknown")}
+
+    @property
+    def crashed(self) -> bool:
+        return self.code is not None and self.code not in (0, 1, 2)
+
+    @property
+    def runs_nothing(self) -> bool:
+        """True if the file as a whole could not be run."""
+        return not self.verdicts or all(verdict["exercise"] == "file" for verdict in self.verdicts)
+
+    def verdict_on(self, name: str) -> dict[str, object] | None:
+        """Return the last verdict on an object of this name."""
+        return next((verdict for verdict in reversed(self.verdicts) if verdict["subject"] == name), None)
+
+    def outcome(self, name: str) -> str:
+        """Return what became of the object: one of OUTCOMES."""
+        if self.code is None:
+            return "not finished"
+        verdict = self.verdict_on(name)
+        if verdict is None:
+            return "not run" if self.runs_nothing else "not recognised"
+        causes = [str(cause["name"]) for cause in _list(verdict["causes"])]
+        match verdict["status"]:
+            case "correct":
+                return "accepted"
+            case "wrong":
+                return "named or repaired" if causes or verdict["repair"] else "called wrong"
+            case "unknown":
+                return "named or repaired" if verdict["repair"] else "called wrong"
+            case "could not run":
+                return "not understood" if "not_understood" in causes else "not run"
+        return "not judged"
+
+
+def read_list(path: Path) -> list[Program]:
+    """Return the programs of a list."""
+    files = tomllib.loads(path.read_text(encoding="utf-8"))["file"]
+    return [Program(**{**each, "parts": tuple(Part(**part) for part in each["parts"])}) for each in files]
+
+
+def check(path: Path, limit: float) -> Answer:
+    """Return what `headway check --json` says of a file, within a limit of wall-clock seconds."""
+    command = [sys.executable, "-m", "headway", "check", "--json", "--seed", "1", str(path)]
+    environment = {"OMP_NUM_THREADS": "1"} | os.environ
+    started = time.perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Answer(None, seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    try:
+        verdicts = json.loads(output)
+    except json.JSONDecodeError:
+        return Answer(3 if process.returncode in (0, 1, 2) else process.returncode, [], seconds, errors[-2000:])
+    return Answer(process.returncode, verdicts, seconds, errors[-2000:])
+
+
+def judge(programs: Sequence[Program], folder: Path, limit: float, *, show: bool) -> list[tuple[Program, Answer]]:
+    """Return the answer on each program."""
+    answers = []
+    for number, program in enumerate(programs, 1):
+        answer = check(program.download(folder), limit)
+        answers.append((program, answer))
+        if show:
+            print(
+                f"[{number}/{len(programs)}] {program.repository} {program.path}: exit code {answer.code}, {answer.seconds:.1f} s",
+                file=sys.stderr,
+            )
+            for part in program.parts:
+                print(f"    {part.object} ({part.part}, {part.label}): {_described(answer, part.object)}", file=sys.stderr, flush=True)
+    return answers
+
+
+def table(answers: Sequence[tuple[Program, Answer]]) -> str:
+    """Return the table of outcomes by label, and the seconds."""
+    counts: dict[str, Counter[str]] = {}
+    for program, answer in answers:
+        for part in program.parts:
+            counts.setdefault(_row(part), Counter())[answer.outcome(part.object)] += 1
+    lines = ["| label | parts | " + " | ".join(OUTCOMES) + " |", "|---" * (2 + len(OUTCOMES)) + "|"]
+    for row in sorted(counts):
+        of_row = counts[row]
+        lines.append(f"| {row} | {of_row.total()} | " + " | ".join(str(of_row[outcome]) for outcome in OUTCOMES) + " |")
+    right = counts.get("right", Counter())
+    accused = right["called wrong"] + right["named or repaired"]
+    seconds = [answer.seconds for _, answer in answers]
+    lines += [
+        "",
+        f"Right parts accepted: {_share(right['accepted'], right.total())}; called wrong: {_share(accused, right.total())}.",
+        f"Files: {len(answers)}; failures of the command: {sum(answer.crashed for _, answer in answers)}; "
+        f"seconds: median {statistics.median(seconds):.1f}, longest {max(seconds):.1f}.",
+    ]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A changed program, the answer on it, and the answer before the change."""
+
+    mutant: Mutant
+    answer: Answer
+    before: Answer
+
+    @property
+    def is_detected(self) -> bool:
+        return self.answer.code == 1 and bool(self.answer.failing - self.before.failing)
+
+
+def table_of_mutants(changed: Sequence[Changed]) -> str:
+    """Return the table of what became of changed programs."""
+    counts: Counter[str] = Counter()
+    for each in changed:
+        answer, mutant = each.answer, each.mutant
+        verdict = answer.verdict_on(mutant.object)
+        counts["detected (exit code 1)"] += each.is_detected
+        counts["line within 1 of the edit"] += each.is_detected and any(
+            mutant.is_near(line) for verdict in answer.verdicts for line in _lines(verdict)
+        )
+        counts["repaired"] += each.is_detected and any(bool(verdict["repair"]) for verdict in answer.verdicts)
+        counts["accepted"] += not each.is_detected and answer.outcome(mutant.object) == "accepted"
+        counts["not understood, run or judged"] += not each.is_detected and verdict is not None and verdict["status"] != "correct"
+        counts["not finished"] += answer.code is None
+        counts["failures of the command"] += answer.crashed
+    lines = [f"| changed programs | {len(changed)} |", "|---|---|"]
+    lines += [f"| {name} | {_share(number, len(changed))} |" for name, number in counts.items()]
+    seconds = [each.answer.seconds for each in changed]
+    return "\n".join([*lines, "", f"Seconds: median {statistics.median(seconds):.1f}, longest {max(seconds):.1f}."])
+
+
+def _lines(verdict: dict[str, object]) -> Iterator[int]:
+    """Yield the lines that a verdict points at."""
+    for cause in _list(verdict["causes"]):
+        if isinstance(line := cause["line"], int):
+            yield line
+    repair = verdict["repair"]
+    if isinstance(repair, dict):
+        yield from (int(str(edit["line"])) for edit in _list(repair["edits"]))
+
+
+def _list(value: object) -> list[dict[str, object]]:
+    return value if isinstance(value, list) else []
+
+
+def _row(part: Part) -> str:
+    missing = part.needs and importlib.util.find_spec(part.needs) is None
+    return f"{part.label}, {part.needs} not installed" if missing else part.label
+
+
+def _share(number: int, total: int) -> str:
+    return f"{number} of {total} ({100 * number / total:.1f} %)" if total else "0 of 0"
+
+
+def _described(answer: Answer, name: str) -> str:
+    verdict = answer.verdict_on(name)
+    causes = ", ".join(f"{cause['name']} (line {cause['line']})" for cause in _list(verdict["causes"])) if verdict else ""
+    repair = verdict["repair"] if verdict else None
+    says = repair["says"]["en"] if isinstance(repair, dict) else ""
+    return " — ".join(filter(None, [answer.outcome(name), causes, says]))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.public_programs", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--programs", type=Path, required=True, help="folder of the programs; what is absent there is downloaded")
+    parser.add_argument("--list", type=Path, default=LIST, help="list of the programs and labels")
+    parser.add_argument("--only", default="", help="judge the files whose repository or path contains this")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each file")
+    parser.add_argument("--mutants", type=int, default=0, help="number of changed programs to judge instead of the files")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the changes")
+    parser.add_argument("--keep", type=Path, help="with --mutants: folder to keep the changed programs in")
+    parser.add_argument("--show", action="store_true", help="also write the outcome of each part to standard error")
+    options = parser.parse_args(arguments)
+    programs = [each for each in read_list(options.list) if options.only in f"{each.repository}/{each.path}"]
+    if not options.mutants:
+        print(table(judge(programs, options.programs, options.limit, show=options.show)))
+        return
+    print(table_of_mutants(list(_judge_mutants(programs, options))))
+
+
+def _judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> Iterator[Changed]:
+    """Yield changed programs of right parts that are accepted, and the answers on them."""
+    chooser = random.Random(options.seed)
+    folder = options.keep or Path(options.programs) / "mutants"
+    whole: dict[str, Answer] = {}
+    candidates = [
+        (program, part) for program in programs if program.path.endswith(".py") for part in program.parts if part.label == "right"
+    ]
+    remaining = options.mutants
+    while candidates and remaining:
+        program, part = candidates[chooser.randrange(len(candidates))]
+        path = program.download(options.programs)
+        key = f"{program.repository}/{program.path}"
+        whole.setdefault(key, check(path, options.limit))
+        if whole[key].outcome(part.object) != "accepted":
+            candidates = [each for each in candidates if each != (program, part)]
+            continue
+        mutant = next(mutants_of(path.read_text(encoding="utf-8"), part.object, chooser), None)
+        if mutant is None:
+            candidates = [each for each in candidates if each != (program, part)]
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        changed = folder / f"{options.mutants - remaining + 1:03d}_{path.name}"
+        changed.write_text(mutant.text, encoding="utf-8")
+        answer = check(changed, options.limit)
+        remaining -= 1
+        if options.show:
+            print(
+                f"{changed.name} ({key}, {part.object}): line {mutant.line}: {mutant.says}: {_described(answer, part.object)}",
+                file=sys.stderr,
+                flush=True,
+            )
+        yield Changed(mutant, answer, whole[key])
+
+
+if __name__ == "__main__":
+    main()
