@@ -5,7 +5,8 @@ each part: `right`, `wrong` (with the mistake), `whole` (a whole model or stack)
 FOLDER holds each file as OWNER+REPOSITORY/PATH, and a file that is absent there is downloaded.
 
 Each file is judged by the whole command, in a process of its own. With `--mutants N`, N changed programs are judged instead: each is one of
-the files with a single edit in a right part that is accepted.
+the files with a single edit in a right part that is accepted. An edit that changes no result cannot be detected: the accepted ones are to be
+read (`--keep`). With `--changed FOLDER`, the programs of a folder are judged, which its programs.toml lists with their changed lines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.mutants import Mutant, mutants_of
+from benchmarks.mutants import mutants_of
 
 LIST = Path(__file__).with_name("public_programs.toml")
 OUTCOMES = ("accepted", "named or repaired", "called wrong", "not understood", "not run", "not judged", "not recognised", "not finished")
@@ -193,9 +194,14 @@ def table(answers: Sequence[tuple[Program, Answer]]) -> str:
 
 @dataclass(frozen=True)
 class Changed:
-    """A changed program, the answer on it, and the answer before the change."""
+    """An object of a changed program.
 
-    mutant: Mutant
+    lines   the lines of the changes
+    before  the answer on the program without the changes
+    """
+
+    object: str
+    lines: tuple[int, ...]
     answer: Answer
     before: Answer
 
@@ -203,22 +209,32 @@ class Changed:
     def is_detected(self) -> bool:
         return self.answer.code == 1 and bool(self.answer.failing - self.before.failing)
 
+    @property
+    def is_located(self) -> bool:
+        """True if the verdicts point at a line within one of each change."""
+        pointed = [line for verdict in self.answer.verdicts for line in _lines(verdict)]
+        return self.is_detected and all(any(abs(line - each) <= 1 for each in pointed) for line in self.lines)
 
-def table_of_mutants(changed: Sequence[Changed]) -> str:
+
+def table_of_changed(changed: Sequence[Changed]) -> str:
     """Return the table of what became of changed programs."""
     counts: Counter[str] = Counter()
     for each in changed:
-        answer, mutant = each.answer, each.mutant
-        verdict = answer.verdict_on(mutant.object)
+        outcome = each.answer.outcome(each.object)
         counts["detected (exit code 1)"] += each.is_detected
-        counts["line within 1 of the edit"] += each.is_detected and any(
-            mutant.is_near(line) for verdict in answer.verdicts for line in _lines(verdict)
+        counts["named or repaired"] += each.is_detected and any(
+            bool(verdict["causes"] or verdict["repair"])
+            for verdict in each.answer.verdicts
+            if verdict["subject"] not in each.before.failing
         )
-        counts["repaired"] += each.is_detected and any(bool(verdict["repair"]) for verdict in answer.verdicts)
-        counts["accepted"] += not each.is_detected and answer.outcome(mutant.object) == "accepted"
-        counts["not understood, run or judged"] += not each.is_detected and verdict is not None and verdict["status"] != "correct"
-        counts["not finished"] += answer.code is None
-        counts["failures of the command"] += answer.crashed
+        counts["each line within 1 of the change"] += each.is_located
+        counts["repaired"] += each.is_detected and any(
+            bool(verdict["repair"]) for verdict in each.answer.verdicts if verdict["subject"] not in each.before.failing
+        )
+        counts["accepted"] += not each.is_detected and outcome == "accepted"
+        counts["not understood, run or judged"] += not each.is_detected and outcome.startswith("not ") and outcome != "not finished"
+        counts["not finished"] += outcome == "not finished"
+        counts["failures of the command"] += each.answer.crashed
     lines = [f"| changed programs | {len(changed)} |", "|---|---|"]
     lines += [f"| {name} | {_share(number, len(changed))} |" for name, number in counts.items()]
     seconds = [each.answer.seconds for each in changed]
@@ -256,6 +272,65 @@ def _described(answer: Answer, name: str) -> str:
     return " — ".join(filter(None, [answer.outcome(name), causes, says]))
 
 
+class _Checks:
+    """Answers on programs, each of which is checked once."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._answers: dict[Path, Answer] = {}
+
+    def __call__(self, path: Path) -> Answer:
+        if path not in self._answers:
+            self._answers[path] = check(path, self._limit)
+        return self._answers[path]
+
+
+def judge_changed(programs: Path, folder: Path, limit: float, *, show: bool) -> list[Changed]:
+    """Return the answers on the programs of a folder, which its programs.toml lists with the files that they were made from."""
+    before = _Checks(limit)
+    changed: list[Changed] = []
+    for program in tomllib.loads((folder / "programs.toml").read_text(encoding="utf-8"))["program"]:
+        answers = check(folder / program["file"], limit), before(programs / program["source"])
+        changed.append(Changed(program["object"], tuple(program["lines"]), *answers))
+        if show:
+            _show_changed(f"{program['file']}, lines {program['lines']}: {program['says']}", changed[-1])
+    return changed
+
+
+def judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> list[Changed]:
+    """Return the answers on changed programs of right parts that are accepted."""
+    chooser, before = random.Random(options.seed), _Checks(options.limit)
+    changed: list[Changed] = []
+    folder = options.keep or options.programs / "mutants"
+    folder.mkdir(parents=True, exist_ok=True)
+    candidates = [
+        (program, part) for program in programs if program.path.endswith(".py") for part in program.parts if part.label == "right"
+    ]
+    while candidates and len(changed) < options.mutants:
+        program, part = candidates[chooser.randrange(len(candidates))]
+        path = program.download(options.programs)
+        accepted = before(path).outcome(part.object) == "accepted"
+        mutant = next(mutants_of(path.read_text(encoding="utf-8"), part.object, chooser), None) if accepted else None
+        if mutant is None:
+            candidates.remove((program, part))
+            continue
+        copy = folder / f"{len(changed) + 1:03d}_{path.name}"
+        copy.write_text(mutant.text, encoding="utf-8")
+        changed.append(Changed(part.object, (mutant.line,), check(copy, options.limit), before(path)))
+        if options.show:
+            _show_changed(f"{copy.name} ({program.repository}, {part.object}), line {mutant.line}: {mutant.says}", changed[-1])
+    return changed
+
+
+def _show_changed(title: str, changed: Changed) -> None:
+    found = "detected" if changed.is_detected else "not detected"
+    line = "" if changed.is_located else ", elsewhere" if changed.is_detected else ""
+    described = _described(changed.answer, changed.object)
+    print(
+        f"{title}: {found}{line}; exit code {changed.answer.code}, {changed.answer.seconds:.1f} s; {described}", file=sys.stderr, flush=True
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.public_programs", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--programs", type=Path, required=True, help="folder of the programs; what is absent there is downloaded")
@@ -265,48 +340,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--mutants", type=int, default=0, help="number of changed programs to judge instead of the files")
     parser.add_argument("--seed", type=int, default=1, help="seed of the changes")
     parser.add_argument("--keep", type=Path, help="with --mutants: folder to keep the changed programs in")
+    parser.add_argument("--changed", type=Path, help="folder of changed programs, with a programs.toml, to judge instead")
     parser.add_argument("--show", action="store_true", help="also write the outcome of each part to standard error")
     options = parser.parse_args(arguments)
-    programs = [each for each in read_list(options.list) if options.only in f"{each.repository}/{each.path}"]
-    if not options.mutants:
-        print(table(judge(programs, options.programs, options.limit, show=options.show)))
+    if options.changed:
+        print(table_of_changed(judge_changed(options.programs, options.changed, options.limit, show=options.show)))
         return
-    print(table_of_mutants(list(_judge_mutants(programs, options))))
-
-
-def _judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> Iterator[Changed]:
-    """Yield changed programs of right parts that are accepted, and the answers on them."""
-    chooser = random.Random(options.seed)
-    folder = options.keep or Path(options.programs) / "mutants"
-    whole: dict[str, Answer] = {}
-    candidates = [
-        (program, part) for program in programs if program.path.endswith(".py") for part in program.parts if part.label == "right"
-    ]
-    remaining = options.mutants
-    while candidates and remaining:
-        program, part = candidates[chooser.randrange(len(candidates))]
-        path = program.download(options.programs)
-        key = f"{program.repository}/{program.path}"
-        whole.setdefault(key, check(path, options.limit))
-        if whole[key].outcome(part.object) != "accepted":
-            candidates = [each for each in candidates if each != (program, part)]
-            continue
-        mutant = next(mutants_of(path.read_text(encoding="utf-8"), part.object, chooser), None)
-        if mutant is None:
-            candidates = [each for each in candidates if each != (program, part)]
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        changed = folder / f"{options.mutants - remaining + 1:03d}_{path.name}"
-        changed.write_text(mutant.text, encoding="utf-8")
-        answer = check(changed, options.limit)
-        remaining -= 1
-        if options.show:
-            print(
-                f"{changed.name} ({key}, {part.object}): line {mutant.line}: {mutant.says}: {_described(answer, part.object)}",
-                file=sys.stderr,
-                flush=True,
-            )
-        yield Changed(mutant, answer, whole[key])
+    programs = [each for each in read_list(options.list) if options.only in f"{each.repository}/{each.path}"]
+    if options.mutants:
+        print(table_of_changed(judge_mutants(programs, options)))
+    else:
+        print(table(judge(programs, options.programs, options.limit, show=options.show)))
 
 
 if __name__ == "__main__":
