@@ -21,6 +21,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import urllib.parse
@@ -301,7 +302,7 @@ def judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> l
     """Return the answers on changed programs of right parts that are accepted."""
     chooser, before = random.Random(options.seed), _Checks(options.limit)
     changed: list[Changed] = []
-    folder = options.keep or options.programs / "mutants"
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="headway-mutants-"))
     folder.mkdir(parents=True, exist_ok=True)
     candidates = [
         (program, part) for program in programs if program.path.endswith(".py") for part in program.parts if part.label == "right"
@@ -339,7 +340,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each file")
     parser.add_argument("--mutants", type=int, default=0, help="number of changed programs to judge instead of the files")
     parser.add_argument("--seed", type=int, default=1, help="seed of the changes")
-    parser.add_argument("--keep", type=Path, help="with --mutants: folder to keep the changed programs in")
+    parser.add_argument("--keep", type=Path, help="with --mutants: folder for the changed programs; a temporary one otherwise")
     parser.add_argument("--changed", type=Path, help="folder of changed programs, with a programs.toml, to judge instead")
     parser.add_argument("--show", action="store_true", help="also write the outcome of each part to standard error")
     options = parser.parse_args(arguments)
