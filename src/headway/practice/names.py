@@ -58,6 +58,7 @@ PARTS_OF_CLASSES = {
     "embed": ("positioned_embedding", "learned_positions"),
     "sinusoidal_positions": ("positioned_embedding", "learned_positions"),
     "positioned_embedding": ("learned_positions",),
+    "learned_positions": ("positioned_embedding", "sinusoidal_positions"),
 }  # fmt: skip
 """Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
 

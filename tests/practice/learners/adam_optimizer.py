@@ -234,3 +234,21 @@ class Wrong_gradient_not_squared__model:
             self.v[i] = self.beta2 * self.v[i] + (1 - self.beta2) * p.grad
             mean, square = self.m[i] / (1 - self.beta1**self.t), self.v[i] / (1 - self.beta2**self.t)
             p.data -= self.lr * mean / (np.sqrt(square) + self.eps)
+
+
+class Right_layers_by_attributes:  # noqa: N801
+    def __init__(self, model, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.model, self.lr, self.beta1, self.beta2, self.eps, self.t = model, lr, beta1, beta2, eps, 0
+        self.m, self.v = {}, {}
+
+    def step(self):
+        self.t += 1
+        self._update("weight", self.model.weight, self.model.grad_weight)
+        if hasattr(self.model, "bias"):
+            self._update("bias", self.model.bias, self.model.grad_bias)
+
+    def _update(self, name, p, g):
+        self.m[name] = self.beta1 * self.m.get(name, 0.0) + (1 - self.beta1) * g
+        self.v[name] = self.beta2 * self.v.get(name, 0.0) + (1 - self.beta2) * g**2
+        mean, square = self.m[name] / (1 - self.beta1**self.t), self.v[name] / (1 - self.beta2**self.t)
+        p -= self.lr * mean / (np.sqrt(square) + self.eps)

@@ -110,3 +110,17 @@ class Wrong_eps_inside_root(_Base):
             m, v = _moments(self, i, g)
             p *= 1 - self.lr * self.wd
             p -= self.lr * m / np.sqrt(v + self.eps)
+
+
+class Right_names_with_arrays:  # noqa: N801
+    def __init__(self, learning_rate=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        self.lr, (self.beta1, self.beta2), self.eps, self.weight_decay, self.t = learning_rate, betas, eps, weight_decay, 0
+        self.m, self.v = {}, {}
+
+    def step(self, params, grads):
+        self.t += 1
+        for (name, p), (_, g) in zip(params, grads, strict=True):
+            self.m[name] = self.beta1 * self.m.get(name, 0) + (1 - self.beta1) * g
+            self.v[name] = self.beta2 * self.v.get(name, 0) + (1 - self.beta2) * g**2
+            mean, square = self.m[name] / (1 - self.beta1**self.t), self.v[name] / (1 - self.beta2**self.t)
+            p -= self.lr * (mean / (np.sqrt(square) + self.eps) + self.weight_decay * p)

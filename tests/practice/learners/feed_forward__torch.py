@@ -98,3 +98,13 @@ def right_functional(x, w1, b1, w2, b2):
 
 def wrong_down_bias_missing(x, w1, b1, w2, b2):
     return F.linear(F.gelu(F.linear(x, w1, b1)), w2)
+
+
+class Right_embedding_and_hidden_sizes(nn.Module):  # noqa: N801
+    def __init__(self, embedding_size=512, hidden_size=2048):
+        super().__init__()
+        self.layer_1 = nn.Linear(embedding_size, hidden_size)
+        self.layer_2 = nn.Linear(hidden_size, embedding_size)
+
+    def forward(self, vectors):
+        return self.layer_2(F.relu(self.layer_1(vectors)))

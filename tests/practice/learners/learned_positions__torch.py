@@ -56,3 +56,31 @@ class Right_ids_as_x(nn.Module):
 
     def forward(self, x):
         return self.token_emb(x) + self.pos_emb(torch.arange(x.shape[-1]))
+
+
+class Right_table_with_batch_axis(nn.Module):
+    def __init__(self, d_model, max_seq_length=5000, dropout=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.encoding = nn.Parameter(torch.randn(1, max_seq_length, d_model))
+
+    def forward(self, x):
+        return self.dropout(x + self.encoding[:, : x.size(1), :])
+
+
+class Right_sinusoidal_if_asked(nn.Module):
+    def __init__(self, vocab_size, d_model, max_positions, use_sinusoidal=False):
+        super().__init__()
+        self.tokens, self.d_model = nn.Embedding(vocab_size, d_model), d_model
+        self.use_sinusoidal = use_sinusoidal
+        if use_sinusoidal:
+            angles = torch.arange(max_positions).unsqueeze(1) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+            self.register_buffer("waves", torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(1))
+        else:
+            self.positions = nn.Embedding(max_positions, d_model)
+
+    def forward(self, ids):
+        x = self.tokens(ids) * self.d_model**0.5
+        if self.use_sinusoidal:
+            return x + self.waves[: ids.size(-1)]
+        return x + self.positions(torch.arange(ids.size(-1)))

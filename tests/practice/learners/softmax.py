@@ -186,3 +186,11 @@ def right_softmax_1d(z):
 def wrong_no_keepdims_in_total__and_one_maximum(x):
     powers = np.exp(x - x.max())
     return powers / powers.sum(axis=-1)
+
+
+def right_vector_or_matrix(scores):
+    if scores.ndim == 1:
+        e = np.exp(scores - np.max(scores))
+        return e / e.sum()
+    e = np.exp(scores - np.max(scores, axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)

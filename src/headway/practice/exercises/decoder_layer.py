@@ -14,8 +14,9 @@ from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import FOR_ALL_HEADS, FULL, MASK_SHAPES, OF_PADDING
 from headway.practice.recipes.attention_mistakes import without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without as without_operands
-from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
+from headway.practice.recipes.layer_conventions import Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, moved, wiring
 from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.projection_forms import IN_OUT, turned

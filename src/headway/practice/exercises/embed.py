@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -154,6 +155,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(Convention(reads=_as_in_the_paper)), BATCHED),
+    conventions=(optional(Convention(reads=_as_in_the_paper)), BATCHED, RETURNS),
     recoveries=RECOVERIES,
 )

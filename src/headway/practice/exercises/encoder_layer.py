@@ -13,8 +13,9 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role,
 from headway.practice.recipes import layers, projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
+from headway.practice.recipes.layer_conventions import Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
 from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.mask_mistakes import MASKS

@@ -12,6 +12,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, optional
 from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import ARRAYS, X, answers_at, erf, floating, probes_of, quick_gelu, sigmoid, silu
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -195,6 +196,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["sigmoid_form"], steps=instead(quick_gelu), called="quick"),
         ),
         optional(Convention(encode=_as_flag, role="approximate")),
+        RETURNS,
     ),
     recoveries=RECOVERIES,
 )

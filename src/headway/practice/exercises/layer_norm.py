@@ -8,9 +8,9 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
-from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.conventions import RETURNS, THREE_AXES
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
+from headway.practice.recipes.norms import HALF, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 

@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -194,5 +195,5 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(TAKES, LISTS, ADDS),
+    conventions=(TAKES, LISTS, ADDS, RETURNS),
 )

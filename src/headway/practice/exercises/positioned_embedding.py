@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional
 from headway.practice.exercises import embed, sinusoidal_positions
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -81,5 +82,6 @@ EXERCISE = Exercise(
             )
         ),
         optional(Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5})),
+        RETURNS,
     ),
 )

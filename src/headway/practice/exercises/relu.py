@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, unchanged
 from headway.practice.recipes.activations import X, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.texts import Texts
 
 TEXTS = Texts("relu")
@@ -90,5 +91,6 @@ EXERCISE = Exercise(
     roles=(X,),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=(RETURNS,),
     recoveries=RECOVERIES,
 )

@@ -11,6 +11,7 @@ from headway.practice.exercise import QUIET, Exercise, Inputs, Probe
 from headway.practice.recipes import activations
 from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import ARRAYS, X, answers_at, floating, probes_of, sigmoid
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -98,5 +99,6 @@ EXERCISE = Exercise(
     roles=(X, ROLES("beta", neutral=1.0)),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=(RETURNS,),
     recoveries=RECOVERIES,
 )

@@ -13,6 +13,7 @@ from headway import functions
 from headway.arrays import cast
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
 from headway.practice.outputs import Raised
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, angles_of, base_of, first_position, of_waves
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -185,7 +186,7 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
 
 
 WIDTHS = (Convention(decode=_refused),)
-RETURNS = optional(
+AXES = optional(
     Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
     Convention(TEXTS["batch_axis_second"], decode=_with_axis(1), role="seq_len"),
 )
@@ -281,6 +282,6 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(WIDTHS, TAKES, RETURNS, FORMS, ADDS),
+    conventions=(WIDTHS, TAKES, AXES, FORMS, ADDS, RETURNS),
     recoveries=RECOVERIES,
 )

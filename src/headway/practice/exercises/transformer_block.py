@@ -12,7 +12,7 @@ from headway.practice.exercise import Convention, Exercise, Probe, optional
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, unbiased, weights
-from headway.practice.recipes.layer_conventions import RETURNS
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 

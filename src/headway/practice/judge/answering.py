@@ -66,7 +66,7 @@ def _call(subject: Any, exercise: Exercise, claim: Claim) -> tuple[Call | None, 
     call = replace(calls[claim.place], has_full_timeout=True, endless=set())
     choices: list[tuple[Convention, ...]] = [()]
     for group, index in zip(exercise.conventions, claim.conventions, strict=True):
-        choices = [(*chosen, each) for chosen in choices for each in measured_conventions(group[index], call)]
+        choices = [(*chosen, each) for chosen in choices for each in measured_conventions(group[index], call, exercise)]
     return call, tuple(choices)
 
 

@@ -14,7 +14,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import Binding, derivation
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import first_difference
-from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_in
+from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_in, main_output
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
@@ -113,9 +113,10 @@ class _Remote:
         return [_output(each) for each in answers] if isinstance(answers, list) else []
 
     def measured(self, inputs: Inputs) -> Any:
-        """Return the output without conventions, for measurements."""
+        """Return the output without conventions and without further values, for measurements."""
         found = self.replies(inputs, has_conventions=False)
-        return found[0].value if found and isinstance(found[0], Output) else Raised(ValueError("no answer"))
+        answer = found[0].value if found and isinstance(found[0], Output) else Raised(ValueError("no answer"))
+        return main_output(answer, self.exercise)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
+from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/conventions")
@@ -32,6 +33,11 @@ MASKS = optional(
     ),
 )
 """Meaning of mask values; probes contain boolean masks with True = may attend."""
+
+
+SEVERAL_VALUES = TEXTS["several_values"]
+RETURNS = optional(Convention(SEVERAL_VALUES, decode=first_of_tuple()))
+"""Values returned in addition to the output, such as what a backward pass needs."""
 
 
 def _batch_of_two(inputs: Inputs) -> Inputs | None:

@@ -12,7 +12,6 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, Mistake, Step, optional
 from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
-from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned
 from headway.practice.texts import Texts
@@ -28,7 +27,6 @@ ACTIVATIONS = optional(
     Convention(TEXTS["activation_gelu_tanh"], steps={"activation": activations.gelu_tanh}),
     Convention(TEXTS["activation_silu"], steps={"activation": activations.silu}),
 )
-RETURNS = optional(Convention(TEXTS["several_values"], decode=first_of_tuple(2)))
 
 
 SEQUENCES = ("x", "query", "key", "value", "encoder_output")

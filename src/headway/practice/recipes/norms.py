@@ -10,7 +10,6 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step, optional
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
-from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -140,5 +139,4 @@ ROWS = TEXTS["rows"]
 VECTOR = TEXTS["vector"]
 WHOLE = TEXTS["whole"]
 
-RETURNS = optional(Convention(TEXTS["several_values"], decode=first_of_tuple()))
 """The output alone, or followed by a cache for the backward pass."""

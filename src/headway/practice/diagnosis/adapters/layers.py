@@ -25,6 +25,9 @@ FEED_FORWARD = r"ff|mlp|feed|final|out|think"
 NORM_NAMES = {2: (r"", rf"{FEED_FORWARD}|post_att"), 3: (r"", rf"{CROSS}|post_att", FEED_FORWARD)}
 """Name patterns of the norm of each sublayer, by number of sublayers; the last pattern that matches decides."""
 
+GROUPED = r"kv_?heads|key_value_heads"
+"""Pattern of the source of a layer with grouped-query attention."""
+
 NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
 SHIFT = r"bias|beta|shift|offset|^b"
 
@@ -40,8 +43,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     without_norms = replace(exercise, roles=tuple(norms))
     if not any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
         calls = instance_calls(subject, without_norms, library, layer_assignments)
-    is_rotary = re.search(ROTARY_SOURCE, subject.used_source, re.IGNORECASE)
-    if not is_rotary and any(_holds_only_weights(call, exercise) for call in calls):
+    has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
+    if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls
     return [*_wired_calls(subject, without_norms, library), *calls]
 

@@ -59,10 +59,13 @@ CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
 """Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
 
+PAIRS = r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
+"""Pattern of the source that takes a list of names with arrays."""
+
 OBJECTS = {
     "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
     "layers": r"\blayers\b|\bfor layer\b",
-    "layer": r"\blayer\.",
+    "layer": r"\blayer\.|\b(hasattr|getattr)\([\w.]+, *['\"](weights?|bias)['\"]",
 }
 """Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
 
@@ -75,7 +78,7 @@ class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
 
     settings   role → constructor's or function's parameter
-    holds      form in which parameters are passed, one of HOLDS or OBJECTS
+    holds      form in which parameters are passed, one of HOLDS, "pairs" or one of OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
     """
 
@@ -185,6 +188,8 @@ class OptimizerCall(Call):
     def _form(self, values: Sequence[Any]) -> Any:
         if self.holds in OBJECTS:
             return {"model": Model, "layers": layers_of, "layer": Layer}[self.holds](values)
+        if self.holds == "pairs":
+            return [(f"p{place}", each) for place, each in enumerate(values)]
         if self.holds == "dict":
             return {f"p{place}": each for place, each in enumerate(values)}
         return values[0] if self.holds == "single" else list(values)
@@ -195,6 +200,8 @@ class OptimizerCall(Call):
             return list(group)
         answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
         found = answer if _is_like(answer, passed) else passed
+        if self.holds == "pairs":
+            return [each for _, each in found]
         values = list(found.values()) if isinstance(found, Mapping) else [found] if self.holds == "single" else list(found)
         return values if len(values) == len(group) else list(group)
 
@@ -296,6 +303,8 @@ def _is_like(answer: Any, passed: Any) -> bool:
     """Return True if a step returned parameters, not a loss or nothing."""
     if isinstance(passed, Mapping):
         return isinstance(answer, Mapping) and answer.keys() == passed.keys()
+    if isinstance(passed, list) and passed and isinstance(passed[0], tuple):
+        return isinstance(answer, list) and len(answer) == len(passed) and all(isinstance(each, tuple) for each in answer)
     if isinstance(passed, list):
         return isinstance(answer, list | tuple) and len(answer) == len(passed) and all(hasattr(each, "shape") for each in answer)
     return hasattr(answer, "shape") and tuple(answer.shape) == tuple(passed.shape)
@@ -321,7 +330,11 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         if not _stepping(subject.value):
             return []
         source = "\n".join(subject.source)
-        forms = (*HOLDS, *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)))
+        forms = (
+            *HOLDS,
+            *(["pairs"] if re.search(PAIRS, source) else []),
+            *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
+        )
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:

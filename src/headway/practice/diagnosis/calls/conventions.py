@@ -9,8 +9,9 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.calling import Call
-from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercise import Convention, Exercise, Inputs
 from headway.practice.outputs import Raised
+from headway.practice.recipes.conventions import SEVERAL_VALUES
 
 PLAIN = Convention()
 
@@ -26,21 +27,27 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
         return None
 
 
-def alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
+def alternatives(group: Sequence[Convention], call: Call, exercise: Exercise) -> list[Convention]:
     """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
     possible = [group[0], *(each for each in group[1:] if may_apply(each, call))]
-    return [read for each in possible for read in measured_conventions(each, call)]
+    return [read for each in possible for read in measured_conventions(each, call, exercise)]
 
 
-def measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
-    """Return the convention itself, or the conventions measured from the function."""
+def measured_conventions(convention: Convention, call: Call, exercise: Exercise) -> Sequence[Convention]:
+    """Return the convention itself, or the conventions measured from the function's output without its further values."""
     if convention.reads is None:
         return [convention]
     try:
-        read = convention.reads(lambda inputs: output_of(call, (), inputs))
+        read = convention.reads(lambda inputs: main_output(output_of(call, (), inputs), exercise))
     except (*MISFITS, ArithmeticError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
+
+
+def main_output(answer: Any, exercise: Exercise) -> Any:
+    """Return the first of several returned values, if the exercise accepts further ones."""
+    accepts_further = any(each.name is SEVERAL_VALUES for group in exercise.conventions for each in group)
+    return answer[0] if accepts_further and isinstance(answer, tuple) and answer else answer
 
 
 def may_apply(convention: Convention, call: Call) -> bool:

@@ -65,6 +65,9 @@ NO_SIZE = r"^(no|tied?|share)_|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|
 NOTHING: Any = object()
 
 
+WIDTH = r"(d_)?(emb(ed(ding)?)?|model|in(put)?)s?(_(dim|size|width|features))?|n_emb(ed|d)?"
+"""Pattern of the name of a width, next to which `hidden` is an inner one."""
+
 INNER = r"ff|feed|inner|inter|mlp|filter"
 """Words of an inner width; `hidden` alone may be either width."""
 
@@ -141,6 +144,9 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
         hidden = [name for name in of_width if "hid" in snake(name)]
         is_width_named = any(re.search(r"emb|model|dim|width|^[dc]$", snake(name)) for name in of_width if name not in hidden)
         result |= dict.fromkeys(hidden, inner) if is_width_named else {}
+    elif not of_inner and len(of_width) == 1 and "hid" in snake(of_width[0]):  # embedding_size, hidden_size
+        left = [name for name in names if name not in found and re.fullmatch(WIDTH, snake(name))]
+        result |= {left[0]: width, of_width[0]: inner} if left else {}
     elif not of_width and len(of_inner) == 1:  # hidden, feed_forward
         left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
         result |= dict.fromkeys(left[:1], width)

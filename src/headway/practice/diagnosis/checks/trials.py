@@ -25,6 +25,8 @@ from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
 NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
 AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
 """Pattern of a branch for arrays with a certain number of axes."""
+LAST_OF_TWO = r"\b(axis|dim) *= *1\b"
+"""Pattern of a branch for matrices, next to one for vectors."""
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
@@ -86,10 +88,11 @@ class Trial:
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
     def within_branches(self) -> Trial:
-        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number, with 2 or more."""
+        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number."""
         source = "\n".join(self.call.subject.source)
         compared = re.findall(AXES_COMPARED, source)
         most = max(map(int, compared), default=0)
+        most = 2 if most == 1 and re.search(LAST_OF_TWO, source) else most
         return self if most < 2 or len(compared) != len(re.findall(NUM_AXES, source)) else self.within_axes(most)
 
     def within_axes(self, most: int) -> Trial:
@@ -296,7 +299,7 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_input
     """
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
-    groups = [alternatives(group, call) for group in exercise.conventions]
+    groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes: dict[Any, tuple[Any, bool] | None] = {}
     answered_choices: dict[tuple[Any, ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Any, ...]] = set()

@@ -338,16 +338,23 @@ def _note(content: Contents) -> Message:
 
 def _is_transposed(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_transposed: bool) -> bool:
     """Return True if an array is stored as (in, out), known from its layer or shape; for a square array outside a layer, return `is_square_transposed`."""
-    shape, parts = members[0].shape, len(members)
+    shape, parts = _without_ones(members[0].shape), len(members)
     given = [numpy.asarray(inputs[role]) for role in roles if inputs.get(role) is not None]
-    if members[0].is_out_first or not given or given[0].ndim != 2:
+    if members[0].is_out_first or not given or given[0].ndim != 2 or len(shape) < 2:
         return False
     rows, columns = sum(map(len, given)), given[0].shape[1]
     if len(shape) == 3:
         straight, turned = (shape[0] * shape[1], shape[2]) == (rows, columns), (shape[0] * shape[2], shape[1]) == (rows, columns)
     else:
         straight, turned = (shape[0] * parts, shape[1]) == (rows, columns), (shape[1] * parts, shape[0]) == (rows, columns)
+    if not (straight or turned) and len(shape) == 2 and (shape[0] == columns) != (shape[1] == columns):
+        return shape[0] == columns  # only as many rows are used as there are
     return is_square_transposed if straight == turned else turned
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape of three axes or more without those of size 1."""
+    return tuple(size for size in shape if size != 1) if len(shape) > 2 else shape
 
 
 def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
@@ -372,4 +379,7 @@ def _reshaped(values: Any, shape: tuple[int, ...], content: Contents) -> Any:
     values = values.T if is_transposed and values.ndim == 2 else values
     if values.size == numpy.prod(shape):
         return values.reshape(shape)
+    if len(_without_ones(shape)) == values.ndim < len(shape):
+        cropped = values[tuple(slice(size) for size in _without_ones(shape))]
+        return numpy.expand_dims(cropped, tuple(axis for axis, size in enumerate(shape) if size == 1))
     return values[tuple(slice(size) for size in shape)] if values.ndim == len(shape) else values

@@ -140,17 +140,18 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
 
     def parts(subject: Subject) -> list[str]:
-        text = "\n".join(line.partition("#")[0] for line in subject.used_source.splitlines())
+        text = "\n".join(line.partition("#")[0] for line in subject.used_source.splitlines()).replace(subject.name, "")
         names = " ".join(each.name.lower() for each in subject.parameters)
         has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
         tables = len(re.findall(r"Embedding\(|Embed\(|randn\(|normal\(", text))
         if has_waves and has_tokens:
-            return ["positioned_embedding", *({first} - {"positioned_embedding"})]
+            learned = ["learned_positions"] if tables > 1 else []
+            return list(dict.fromkeys(["positioned_embedding", *learned, first]))
         if has_waves or not tables:
             return [first]
         is_of_both = has_tokens and (tables > 1 or "pos" in text.lower())
-        return ["learned_positions", first] if first != "embed" or is_of_both else [first]
+        return list(dict.fromkeys(["learned_positions", first])) if first != "embed" or is_of_both else [first]
 
     return parts
 
@@ -164,6 +165,7 @@ FAMILIES = {
     "transformer_block": _blocks,
     "embed": _embeddings("embed"),
     "sinusoidal_positions": _embeddings("sinusoidal_positions"),
+    "learned_positions": _embeddings("learned_positions"),
     "positioned_embedding": _embeddings("positioned_embedding"),
 }
 """Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

@@ -68,6 +68,10 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from _calls(node, context)
 
 
+LEAST_HIDING = 100
+"""Size from which a negative number, or its fourth power from which a positive one, hides positions from a softmax."""
+
+
 def number_of(node: ast.AST) -> float | int | None:
     """Return the value of a number, with its sign; None for anything else, and for True and False."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -96,8 +100,9 @@ def _numbers(number: float) -> Iterator[Variant]:
         values = [float(f"{value:.12g}") for value in exact]
         values += EPSILONS if 0 < abs(number) < 0.1 else []
         values += [0.0, 1.0, 0.5, 2.0, 10000.0, 0.044715]
+    is_hiding = number < -LEAST_HIDING or number > LEAST_HIDING**4  # a smaller one would disable the mask
     for place, value in enumerate(dict.fromkeys(values)):
-        if value != number:
+        if value != number and not (is_hiding and abs(value) < LEAST_HIDING):
             yield 1.0 + 0.02 * place, literal(value)
     if number == 1:
         yield 1.6, ast.Constant(None)

@@ -83,7 +83,7 @@ def observe(run: Callable[[], Any], path: str) -> tuple[dict[int, Names], int]:
             for name, value in list(frame.f_locals.items()):
                 if name == "self":
                     attributes[first].update({attribute: described(each) for attribute, each in attributes_of(value)})
-                elif not name.startswith("."):
+                elif not name.startswith((".", "__")):
                     variables[first][name] = described(value)
         return on_event
 

@@ -76,7 +76,7 @@ def with_measured(trial: Trial, most: int | None = None) -> Trial:
     for place in measurable(trial)[:most]:
         measures = next(each for each in trial.exercise.conventions[place] if _can_measure(each, trial))
         with suppress(Exception), numpy.errstate(all="ignore"):  # a changed program may return anything
-            found = measured_conventions(measures, trial.call)
+            found = measured_conventions(measures, trial.call, trial.exercise)
             conventions[place] = found[0] if len(found) == 1 else conventions[place]
     return replace(trial, conventions=tuple(conventions))
 
