@@ -81,6 +81,8 @@ def with_repair(
     if verdict.is_correct or is_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
+    if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
+        return verdict
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
     if repaired is not None and diagnose(repaired, exercise).is_correct:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,19 @@ from headway.practice.diagnosis.repair.observation import Signature, signature
 from headway.practice.diagnosis.repair.outcomes import is_called_alike, is_right
 from headway.practice.exercise import Probe
 from headway.practice.outputs import Raised
+from headway.practice.recipes.attention import CAUSAL
 
 MAX_RIVALS = 12
+
+CAUSAL_MASK = r"\btri[ul]\(|causal_mask|subsequent_mask|look_?ahead"
+"""Pattern of the source of a program with a causal mask of its own."""
+
+
+def sees_what_it_masks(trial: Trial) -> bool:
+    """Return True for conventions without a causal mask where the program makes one: a change that fits them would disable it."""
+    may_be_causal = CAUSAL in trial.exercise.conventions and not trial.call.binding.takes("is_causal")
+    code = "\n".join(line.partition("#")[0] for line in trial.call.subject.source)
+    return may_be_causal and CAUSAL[1] not in trial.conventions and re.search(CAUSAL_MASK, code) is not None
 
 
 @dataclass

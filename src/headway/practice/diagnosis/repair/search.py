@@ -15,7 +15,7 @@ from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.outcomes import answered, call_of, is_called_alike, is_endless, likeliest, measurable
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
-from headway.practice.diagnosis.repair.rivals import Rivals
+from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
@@ -78,9 +78,9 @@ def find_repair(
     program = program_of(subject)
     if program is None:
         return None
-    wrong = [trial for trial in trials if not trial.matches()]
+    wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial))]
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
-    chosen += _with_other_inputs(subject, chosen)
+    chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
     searches = [_search(program, trial, trials, trusted) for trial in chosen]
     for search in searches[1:]:
         search.tried = searches[0].tried

@@ -21,7 +21,7 @@ from headway.practice.diagnosis.repair.donors import Values, donor_values
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
-from headway.practice.diagnosis.repair.rivals import Rivals
+from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.exercise import Probe
 from headway.practice.message import Message
@@ -250,13 +250,18 @@ class Search:
         return tuple((id(each.parent), each.field, each.index, *map(ast.dump, nodes)) for each, nodes in zip(chosen, new, strict=True))
 
     def is_right_anyhow(self, chosen: tuple[Change, ...]) -> bool:
-        """Return True if the changed program is right under a convention of its own; False for one that was tried before."""
+        """Return True if the changed program is right under a convention of its own; False for one that was tried before.
+
+        A convention that half of the probes do not fit proves nothing.
+        """
         key = self._key_of(chosen)
         if key in self.tried:
             return False
         self.tried.add(key)
         subject = self.program.with_changes(chosen)
-        return subject is not None and any(trial.is_right_where_supported() for trial in trials_of(subject, self.trial.exercise))
+        trials = [] if subject is None else trials_of(subject, self.trial.exercise)
+        enough = [trial for trial in trials if 2 * len(trial.probes) >= len(self.trial.probes) and not sees_what_it_masks(trial)]
+        return any(trial.is_right_where_supported() for trial in enough)
 
     def _reshaping(self) -> Iterator[Change]:
         """Yield the changes of constructors after which an instance holds arrays of other shapes."""
