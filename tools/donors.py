@@ -15,7 +15,7 @@ from headway.practice.exercises import exercise
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "src/headway/practice/diagnosis/repair/donors.toml"
 MOST = 4
-"""Programs of one exercise in one array library, the longest ones: they take the most operands."""
+"""Programs of one exercise in one array library: the first, which is the plain one, and the longest ones, which take the most operands."""
 
 
 def donors() -> dict[str, list[str]]:
@@ -33,8 +33,9 @@ def donors() -> dict[str, list[str]]:
         for name in [each for each in named if each.lower().startswith("right")]:
             used = _used(name, named)
             programs.append("\n".join([*imports, *(ast.unparse(node) for node in tree.body if set(_names(node)) & used)]))
-        found.setdefault(f"{parts[0]}.{library}", []).extend(programs)
-    return {name: sorted(programs, key=len, reverse=True)[:MOST] for name, programs in found.items() if programs}
+        if programs:
+            found.setdefault(f"{parts[0]}.{library}", []).extend(programs)
+    return {name: [first, *sorted(others, key=len, reverse=True)[: MOST - 1]] for name, (first, *others) in found.items()}
 
 
 def _names(node: ast.stmt) -> list[str]:

@@ -144,7 +144,7 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
         names = " ".join(each.name.lower() for each in subject.parameters)
         has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
-        tables = len(re.findall(r"Embedding\(|Embed\(|randn\(|normal\(", text))
+        tables = len(re.findall(r"Embedding\(|Embed\(|Parameter\((?:torch\.\w+\()?|randn\(|normal\(", text))
         if has_waves and has_tokens:
             learned = ["learned_positions"] if tables > 1 else []
             return list(dict.fromkeys(["positioned_embedding", *learned, first]))
