@@ -118,7 +118,7 @@ def test_half_precision_stays_half_precision(saved_model, name):
     numpy.testing.assert_allclose(logits.astype(numpy.float32), saved.logits, atol=0.05, rtol=0.05)
 
 
-@pytest.mark.parametrize("name", [name for name in OTHERS if "vision" not in name])
+@pytest.mark.parametrize("name", [*(name for name in OTHERS if "vision" not in name), "mistral with a window"])
 def test_transformers_reads_a_saved_checkpoint(saved_model, tmp_path, name):
     saved = saved_model(name)
     loaded = load_checkpoint(saved.folder)

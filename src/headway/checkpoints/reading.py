@@ -92,7 +92,8 @@ def read_config(module: Architecture, keys: Mapping[str, Any], ignored: Collecti
     """Return the config of an architecture from the keys of config.json."""
     keys = module.config_keys(keys) if hasattr(module, "config_keys") else keys
     if "rope_parameters" in module.Config.__dataclass_fields__:
-        keys = {**keys, "rope_parameters": module.Config.read_rope(keys)}
+        rope = {"rope_parameters": module.Config.read_rope(keys)}
+        keys = {name: value for name, value in keys.items() if name != "original_max_position_embeddings"} | rope
     return config_from(module.Config, keys, without_effect=module.WITHOUT_EFFECT, ignored=ignored)
 
 

@@ -51,13 +51,14 @@ def config_from(
     without_effect  keys that do not affect the result for this architecture
     ignored         keys that the caller declares to have no effect
 
-    A key that is null is treated as absent.
+    A key that is null is treated as absent, unless None is a value of its field.
 
     Errors   UnsupportedError for any other key that does not begin with an underscore; CheckpointError for a missing key
              or one of another type.
     """
-    keys = not_null(keys)
     fields = {field.name: field for field in dataclasses.fields(kind)}
+    nulls = {name: None for name, value in keys.items() if value is None and name in fields and str(fields[name].type).endswith("| None")}
+    keys = not_null(keys)
     accepted = {*fields, *WITHOUT_EFFECT, *without_effect, *ignored}
     unknown = [
         key
@@ -79,7 +80,7 @@ def config_from(
         expected = _TYPES.get(str(fields[name].type).removesuffix(" | None"))
         if expected and (not isinstance(value, expected) or (int in expected and isinstance(value, bool))):
             raise CheckpointError(f"got config.json with {name}={short_repr(value)}, expected {fields[name].type}")
-    return kind(**given)
+    return kind(**nulls, **given)
 
 
 def not_null(keys: Mapping[str, object]) -> dict[str, object]:

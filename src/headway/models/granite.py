@@ -36,6 +36,11 @@ class Config(llama.Config):
             expect_number(name, getattr(self, name))
 
     @property
+    def model_type(self) -> str:
+        """The model_type of a saved config.json."""
+        return "granite"
+
+    @property
     def attention(self) -> AttentionSpec:
         """The attention of every layer."""
         return replace(super().attention, scale=self.attention_multiplier)

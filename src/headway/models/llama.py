@@ -8,6 +8,7 @@ Source   Touvron et al. 2023; Grattafiori et al. 2024; Jiang et al. 2023 (Mistra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.models import decoder
@@ -22,6 +23,8 @@ PREFIX = "model."
 # The rotary frequencies, which config.json determines.
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 WITHOUT_EFFECT = ("rope_theta", "rope_scaling", "max_sequence_length")  # the last one is Llama 1's, for which it is the default
+MISTRAL = {"num_key_value_heads": 8, "max_position_embeddings": 131072, "sliding_window": 4096}
+"""Values of keys that a config.json of Mistral leaves out."""
 Weights = decoder.Weights
 
 
@@ -38,6 +41,11 @@ class Config(RotaryConfig):
         expect_positive(self, "sliding_window")
 
     @property
+    def model_type(self) -> str:
+        """The model_type of a saved config.json: a Llama has no window."""
+        return "llama" if self.sliding_window is None else "mistral"
+
+    @property
     def attention(self) -> AttentionSpec:
         """The attention of every layer."""
         has_bias = self.attention_bias
@@ -47,6 +55,13 @@ class Config(RotaryConfig):
     def feed_forward(self) -> FeedForwardSpec:
         """The gated feed-forward network of every layer."""
         return replace(super().feed_forward, has_bias=self.mlp_bias)
+
+
+def config_keys(keys: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the keys of config.json with Mistral's defaults, or without the window that transformers ignores in other models."""
+    if keys.get("model_type") == "mistral":
+        return MISTRAL | dict(keys)
+    return {name: value for name, value in keys.items() if name != "sliding_window"}
 
 
 def spec(config: Config) -> DecoderSpec:

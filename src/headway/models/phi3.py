@@ -21,7 +21,7 @@ PREFIX = "model."
 # The rotary frequencies, which config.json determines.
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 WITHOUT_EFFECT = (
-    *("rope_theta", "rope_scaling", "partial_rotary_factor", "original_max_position_embeddings"),
+    *("rope_theta", "rope_scaling", "partial_rotary_factor"),
     *("attention_bias", "full_attn_mod", "interpolate_factor", "lm_head_bias", "mlp_bias"),
 )
 Weights = decoder.Weights

@@ -145,13 +145,13 @@ def rope_of_factors(factors: list[float], *, theta: float, max_seq_len: int) -> 
 def _add_lengths(kind: str, given: dict[str, object], keys: Mapping[str, object]) -> None:
     """Add the lengths that a kind of scaling takes from other keys of config.json."""
     longest = keys.get("max_position_embeddings")
-    if kind in ("llama3", "yarn"):
-        given.setdefault("original_max_position_embeddings", longest)
     if kind == "dynamic":
         given["original_max_position_embeddings"] = longest
-    if kind == "longrope":
-        original = given.setdefault("original_max_position_embeddings", keys.get("original_max_position_embeddings", longest))
-        if isinstance(longest, int) and isinstance(original, int) and original > 0:
+    if kind in ("llama3", "yarn", "longrope"):
+        name = "original_max_position_embeddings"
+        candidates = (keys.get(name), given.get(name), longest)  # in this order, as in transformers
+        given[name] = original = next((length for length in candidates if length is not None), None)
+        if kind == "longrope" and isinstance(longest, int) and isinstance(original, int) and original > 0:
             given.setdefault("factor", longest / original)
 
 
