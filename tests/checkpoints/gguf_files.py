@@ -77,14 +77,15 @@ def tensors(name: str, config: Any, weights: Any) -> dict[str, numpy.ndarray]:
     if weights.output_head is not weights.token_embedding:
         found["output.weight"] = weights.output_head
     experts: dict[str, list[numpy.ndarray]] = {}
+    parts = PARTS | ({"feed_forward_norm": "post_attention_norm"} if name == "gpt-oss" else {})
     for index, layer in enumerate(weights.layers):
         for path, array in leaves(layer):
-            part, _, kind = path.rpartition(".")
+            part, _, kind = path.rpartition(".") if path != "attention.sinks" else (path, ".", "weight")
             if part.startswith(EXPERTS):
                 matrix = part.rpartition(".")[2]
-                experts.setdefault(f"blk.{index}.ffn_{matrix}_exps.weight", []).append(array)
+                experts.setdefault(f"blk.{index}.ffn_{matrix}_exps.{kind}", []).append(array)
                 continue
-            found[f"blk.{index}.{PARTS[part]}.{kind}"] = permuted(array, heads[part]) if part in heads else array
+            found[f"blk.{index}.{parts[part]}.{kind}"] = permuted(array, heads[part]) if part in heads else array
     return found | {tensor: numpy.stack(arrays) for tensor, arrays in experts.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,18 @@ LOCAL = {"full_attention": ROPE | {"rope_theta": 1e6}, "sliding_attention": ROPE
 EXPERTS = {"num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": True}
 GRANITE = {"embedding_multiplier": 2.0, "attention_multiplier": 0.5, "residual_multiplier": 0.25, "logits_scaling": 4.0}
 SCALES = {"embedding_scale": 2.0, "attention.scale": 0.5, "residual_scale": 0.25, "logit_scale": 4.0}
+GPT_OSS = {"num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": 4, "intermediate_size": 32}
+GPT_OSS |= {
+    "rope_parameters": {
+        "rope_type": "yarn",
+        "rope_theta": 10000.0,
+        "factor": 32.0,
+        "original_max_position_embeddings": 16,
+        "truncate": False,
+    }
+}
+GPT_OSS_METADATA = {"attention.sliding_window": 4, "expert_count": 3, "expert_used_count": 2, "expert_feed_forward_length": 32}
+GPT_OSS_METADATA |= {"rope.scaling.type": "yarn", "rope.scaling.factor": 32.0, "rope.scaling.original_context_length": 16}
 MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "llama": ("llama", "llama", {}, {}),
     "llama, tied": ("llama", "llama", {"tie_word_embeddings": True}, {}),
@@ -54,7 +67,10 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     ),
     "smollm3": ("smollm3", "smollm3", {"tie_word_embeddings": True}, {}),
     "granite": ("granite", "granite", GRANITE, SCALES),
+    "granite, biases": ("granite", "granite", GRANITE | {"attention_bias": True, "mlp_bias": True}, SCALES),
     "olmo2": ("olmo2", "olmo2", {"head_dim": None}, {}),
+    "olmoe": ("olmoe", "olmoe", {"num_experts": 3, "num_experts_per_tok": 2}, {"expert_count": 3, "expert_used_count": 2}),
+    "gpt-oss": ("gpt-oss", "gpt_oss", GPT_OSS, GPT_OSS_METADATA),
 }
 BY_TRANSFORMERS = ("llama", "llama, tied", "qwen2", "qwen3", "gemma2")
 """Models that transformers reads too."""
@@ -77,6 +93,15 @@ def test_config_and_weights_are_those_that_were_written(tmp_path, case):
         assert path == other
         numpy.testing.assert_array_equal(actual, expected, err_msg=path)
     assert loaded.generation_config == {"bos_token_id": 1, "eos_token_id": [2]}
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_names_of_tensors_are_those_of_llama_cpp(tmp_path, case):
+    write_model(tmp_path / "model.gguf", case)
+    arch = next(arch for arch, name in gguf.MODEL_ARCH_NAMES.items() if name == MODELS[case][0])
+    known = {gguf.TENSOR_NAMES[tensor] for tensor in gguf.MODEL_TENSORS[arch]}
+    names = GGUFFile(tmp_path / "model.gguf").tensors
+    assert {re.sub(r"blk\.\d+", "blk.{bid}", name.rpartition(".")[0]) for name in names} <= known
 
 
 def approximately(spec: Any) -> Any:

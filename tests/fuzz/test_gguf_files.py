@@ -25,7 +25,7 @@ SMALL_METADATA = {
     **{"embedding_length": 32, "feed_forward_length": 32, "block_count": 1, "attention.head_count": 2, "attention.head_count_kv": 1},
 }
 QUANTIZED = {"embd.weight": "Q4_0", "output.weight": "Q4_0", "_q.weight": "Q8_0", "_down.weight": "Q8_0", "_up.weight": "F16"}
-CASES = ("llama", "mixtral", "qwen3moe", "gemma3")
+CASES = ("llama", "mixtral", "qwen3moe", "gemma3", "gpt-oss")
 EDGES = (
     0,
     1,

@@ -20,6 +20,7 @@ from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
 from headway.models import architecture
 from headway.models.spec import DecoderSpec, NormSpec
+from headway.models.stored import Stored
 from headway.models.tensor_names import EXPERTS, TensorNames, stored_decoder
 
 EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down)_exps)\.(\d+)\.(weight|bias)")
@@ -35,6 +36,7 @@ PARTS = {
     "attention.output": "attn_output",
     "attention.query_norm": "attn_q_norm",
     "attention.key_norm": "attn_k_norm",
+    "attention.sinks": "attn_sinks",
     "attention_output_norm": "post_attention_norm",
     "feed_forward_norm": "ffn_norm",
     "feed_forward.gate": "ffn_gate",
@@ -70,7 +72,8 @@ def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32"
     tensors = _Tensors(file, heads, keeps_blocks=dtype is None).by_name()
     expect_enough_tensors(config, tensors)
     spec = _without_offsets(module.spec(config))
-    table = stored_decoder(spec, _names(file), is_tied="output.weight" not in file.tensors)
+    names = _names(file)
+    table = stored_decoder(spec, names, is_tied="output.weight" not in file.tensors) | _stored_sinks(spec, names)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, _generation_config(file))
 
@@ -82,7 +85,16 @@ def _names(file: GGUFFile) -> TensorNames:
         parts |= dict.fromkeys(("attention.query", "attention.key", "attention.value"), "attn_qkv")
     if "blk.0.ffn_gate.weight" not in file.tensors:
         parts["feed_forward.gate"] = "ffn_up"
+    if "blk.0.ffn_norm.weight" not in file.tensors:  # gpt-oss
+        parts["feed_forward_norm"] = "post_attention_norm"
     return TensorNames("token_embd", "blk.{}", parts, "output_norm", position_embedding="position_embd", output_head="output")
+
+
+def _stored_sinks(spec: DecoderSpec, names: TensorNames) -> dict[str, Stored]:
+    """Return the places of the attention sinks."""
+    sinks = {index: layer.attention.num_heads for index, layer in enumerate(spec.layers) if layer.attention.has_sinks}
+    path, part = "layers.{}.attention.sinks", names.parts["attention.sinks"]
+    return {path.format(index): Stored(f"{names.layer.format(index)}.{part}.weight", (count,)) for index, count in sinks.items()}
 
 
 def _without_offsets(spec: DecoderSpec) -> DecoderSpec:

@@ -149,13 +149,19 @@ def _own_keys(metadata: Metadata) -> set[str]:
     return {key.removeprefix(f"{metadata.architecture}.") for key in metadata.file.metadata}
 
 
+def _biases(metadata: Metadata) -> dict[str, Any]:
+    return {"attention_bias": metadata.has("blk.0.attn_q.bias"), "mlp_bias": metadata.has("blk.0.ffn_down.bias")}
+
+
+def _experts(metadata: Metadata, name: str = "num_experts") -> dict[str, Any]:
+    return {name: metadata.num_experts(), "num_experts_per_tok": metadata.integer("expert_used_count")}
+
+
 def _llama(metadata: Metadata) -> dict[str, Any]:
-    biases = {"attention_bias": metadata.has("blk.0.attn_q.bias"), "mlp_bias": metadata.has("blk.0.ffn_down.bias")}
     keys = {"model_type": "llama", **_sizes(metadata), **_rope(metadata)}
     if metadata.get("expert_count"):
-        experts = {"num_local_experts": metadata.num_experts(), "num_experts_per_tok": metadata.integer("expert_used_count")}
-        return keys | {"model_type": "mixtral"} | experts
-    return keys | biases
+        return keys | {"model_type": "mixtral"} | _experts(metadata, "num_local_experts")
+    return keys | _biases(metadata)
 
 
 def _qwen2(metadata: Metadata) -> dict[str, Any]:
@@ -173,9 +179,25 @@ def _qwen3moe(metadata: Metadata) -> dict[str, Any]:
         **_qwen3(metadata),
         "model_type": "qwen3_moe",
         "moe_intermediate_size": metadata.integer("expert_feed_forward_length"),
-        "num_experts": metadata.num_experts(),
-        "num_experts_per_tok": metadata.integer("expert_used_count"),
+        **_experts(metadata),
         "norm_topk_prob": True,
+    }
+
+
+def _olmoe(metadata: Metadata) -> dict[str, Any]:
+    return {"model_type": "olmoe", **_sizes(metadata), **_rope(metadata), **_experts(metadata), "norm_topk_prob": False}
+
+
+def _gpt_oss(metadata: Metadata) -> dict[str, Any]:
+    sizes, rope = _sizes(metadata), _rope(metadata, 150_000.0)
+    parameters = rope.get("rope_parameters", {"rope_type": "default", **rope})
+    return {
+        "model_type": "gpt_oss",
+        **sizes,
+        "rope_parameters": parameters | ({"truncate": False} if parameters["rope_type"] == "yarn" else {}),
+        "sliding_window": metadata.integer("attention.sliding_window", 128),
+        "intermediate_size": metadata.integer("expert_feed_forward_length", sizes["intermediate_size"]),
+        **_experts(metadata, "num_local_experts"),
     }
 
 
@@ -237,6 +259,7 @@ def _granite(metadata: Metadata) -> dict[str, Any]:
         "model_type": "granite",
         **sizes,
         **_rope(metadata),
+        **_biases(metadata),
         "attention_multiplier": metadata.get("attention.scale", sizes["head_dim"] ** -0.5),
         "embedding_multiplier": metadata.get("embedding_scale", 1.0),
         "residual_multiplier": metadata.get("residual_scale", 1.0),
@@ -281,6 +304,6 @@ def _gpt2(metadata: Metadata) -> dict[str, Any]:
 
 ARCHITECTURES: dict[str, Callable[[Metadata], dict[str, Any]]] = {
     **{"llama": _llama, "qwen2": _qwen2, "qwen3": _qwen3, "qwen3moe": _qwen3moe, "gemma": _gemma, "gemma2": _gemma2, "gemma3": _gemma3},
-    **{"phi3": _phi3, "smollm3": _smollm3, "granite": _granite, "olmo2": _olmo2, "gpt2": _gpt2},
+    **{"phi3": _phi3, "smollm3": _smollm3, "granite": _granite, "olmo2": _olmo2, "olmoe": _olmoe, "gpt-oss": _gpt_oss, "gpt2": _gpt2},
 }
 """The keys of config.json by llama.cpp's name of the architecture."""
