@@ -530,6 +530,7 @@ def test_a_rope_scaling_that_would_divide_by_zero(tmp_path):
         ({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False}}, "GPTQ"),
         ({"quantization_config": {"quant_method": "awq", "bits": 4, "zero_point": True, "version": "gemm"}}, "AWQ"),
         ({"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}, "compressed-tensors"),
+        ({"compression_config": {"quant_method": "compressed-tensors", "format": "dense"}}, "compressed-tensors"),
         ({"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}, "FP8"),
         ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "bitsandbytes"),
         ({"quantization_config": {"load_in_8bit": True}}, "bitsandbytes"),
@@ -543,3 +544,12 @@ def test_quantized_weights_are_refused_by_the_name_of_their_format(folder, keys,
     with pytest.raises(UnsupportedError, match=f"in the format {name}.*expected float32") as caught:
         load_checkpoint(folder)
     assert "GGUF" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("quantize_config.json", "GPTQ"), ("quant_config.json", "AWQ"), ("hf_quant_config.json", "NVIDIA ModelOpt")]
+)
+def test_quantized_weights_without_a_key_are_refused_by_the_file_of_their_format(folder, file, name):
+    (folder / file).write_text('{"bits": 4}')
+    with pytest.raises(UnsupportedError, match=f"in the format {name}, expected float32"):
+        load_checkpoint(folder)

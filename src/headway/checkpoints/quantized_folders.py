@@ -28,11 +28,13 @@ FORMATS = {
     "vptq": "VPTQ",
 }
 """Names by quant_method of quantization_config."""
+BY_FILE = {"quantize_config.json": "GPTQ", "quant_config.json": "AWQ", "hf_quant_config.json": FORMATS["modelopt"]}
+"""Names by the file of the quantization, which older folders have instead of a key of config.json."""
 
 
 def refuse_quantized(folder: Path, keys: Mapping[str, object], *, read: Collection[str] = ()) -> None:
-    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format, unless its quant_method is read."""
-    given = keys.get("quantization_config")
+    """Raise UnsupportedError for a folder of quantized weights, with the name of their format, unless its quant_method is read."""
+    given = keys.get("quantization_config") or keys.get("compression_config")  # the latter in older folders of compressed-tensors
     method = given.get("quant_method") if isinstance(given, Mapping) else None
     if isinstance(method, str) and method in read:
         return
@@ -42,6 +44,8 @@ def refuse_quantized(folder: Path, keys: Mapping[str, object], *, read: Collecti
         name = FORMATS["bitsandbytes"]
     elif isinstance(given := keys.get("quantization"), Mapping) and "group_size" in given:  # MLX writes both keys, without a quant_method
         name = f"MLX, {short_repr(given.get('bits', '?'))} bits, {short_repr(given.get('mode', 'affine'))}"
+    elif found := [name for file, name in BY_FILE.items() if (folder / file).exists()]:
+        name = found[0]
     else:
         return
     raise UnsupportedError(
