@@ -180,6 +180,11 @@ OTHER_DECODERS = [
         | _two_ropes(rope_type="linear", factor=8.0),
     ),
     Case("gemma3 with a vision model", "Gemma3"),
+    Case(
+        "gemma3 with a vision model, untied",
+        "Gemma3",
+        {"tie_word_embeddings": False, "text_config": _GEMMA3["text_config"] | {"eos_token_id": 2}},
+    ),
     Case("phi3 with a window", "Phi3", {"sliding_window": 7}),
     Case("phi3 with longrope", "Phi3", _rope("longrope", **_LONGROPE)),
     Case("phi3 beyond its original length", "Phi3", _rope("longrope", **_LONGROPE | {"original_max_position_embeddings": 4})),

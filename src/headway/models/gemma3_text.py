@@ -65,14 +65,20 @@ def spec(config: Config) -> DecoderSpec:
 
 
 def config_keys(keys: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the keys of the text model, which a config.json with a vision model has under text_config."""
+    """Return the keys of the text model, which a config.json with a vision model has under text_config, except for the tie."""
     text = keys.get("text_config")
-    return expect_object("text_config", text) if text is not None else keys
+    if text is None:
+        return keys
+    tie = keys.get("tie_word_embeddings")
+    return expect_object("text_config", text) | {"tie_word_embeddings": True if tie is None else tie}
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:
     """Return the place of each leaf in a checkpoint."""
-    return stored_decoder(spec(config), NAMES, is_tied=config.tie_word_embeddings)
+    table = stored_decoder(spec(config), NAMES, is_tied=config.tie_word_embeddings)
+    if not config.tie_word_embeddings:
+        table["output_head"] = replace(table["output_head"], other_names=("language_model.lm_head.weight",))
+    return table
 
 
 new_kv_cache, hidden_states, logits, forward = decoder.decoder_functions(spec)
