@@ -467,3 +467,55 @@ class LayerNorm(nn.Module):
     (folder / "norm.py").write_text(text)
     (verdict,) = check_file(folder / "norm.py")
     assert verdict.is_correct, verdict
+
+
+def test_parts_that_do_not_use_a_module_which_cannot_be_imported_are_judged(tmp_path):
+    (tmp_path / "helper.py").write_text("import numpy\n\nnumpy.no_such_function()\n")
+    text = """
+import numpy as np
+from helper import scaled
+
+def relu(x):
+    return np.maximum(x, 0)
+
+def silu(x):
+    return scaled(x) / (1 + np.exp(-x))
+"""
+    found = statuses(tmp_path, text)
+    assert found["mine.py"].causes[0].name == "raises_AttributeError"
+    assert found["relu"].is_correct, found["relu"]
+    assert found["silu"].status == "could not run"
+    assert "no_such_function" in found["silu"].causes[0].says.en
+
+
+def test_annotations_of_a_missing_package_may_be_fields_of_a_named_tuple(tmp_path):
+    text = """
+from typing import NamedTuple
+import numpy as np
+from jaxtyping import Array, Float
+
+class Weights(NamedTuple):
+    weight: Float[Array, "width"]
+
+def relu(x):
+    return np.maximum(x, 0)
+"""
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_sizes_that_are_set_only_when_the_file_is_run_are_known(tmp_path):
+    text = """
+import numpy as np
+
+class Embedding:
+    def __init__(self):
+        self.table = np.random.randn(vocab_size, n_embd)
+    def __call__(self, ids):
+        return self.table[ids]
+
+if __name__ == "__main__":
+    vocab_size = 50
+    n_embd = 8
+    print(Embedding()(np.arange(3)))
+"""
+    assert statuses(tmp_path, text)["Embedding"].is_correct

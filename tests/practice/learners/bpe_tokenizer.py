@@ -1,4 +1,5 @@
 # ruff: noqa: N801
+import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -156,3 +157,43 @@ class Right_size_with_special_tokens_first:
 
     def decode(self, ids):
         return b"".join(self.vocab[each] for each in ids).decode(errors="replace")
+
+
+class Right_named_with_own_special_tokens:
+    def __init__(self, tokenizer_id, merges, special_tokens=("<pad>", "<end>")):
+        self.name, self.merges, self.special_tokens = tokenizer_id, merges, special_tokens
+
+    def _tokens(self):
+        return [bytes([byte]) for byte in range(256)] + [first + second for first, second in self.merges]
+
+    def encode(self, text):
+        pieces = [bytes([byte]) for byte in text.encode()]
+        for pair in self.merges:
+            pieces = _merge(pieces, pair, pair[0] + pair[1])
+        return [len(self.special_tokens) + self._tokens().index(piece) for piece in pieces]
+
+    def decode(self, ids):
+        start = len(self.special_tokens)
+        assert self.special_tokens.index("<pad>") == 0
+        return b"".join(self._tokens()[each - start] for each in ids if each >= start).decode("utf-8", "replace")
+
+
+class Right_files_of_ids:
+    def __init__(self, vocab_path, merges_path):
+        with open(vocab_path, encoding="utf-8") as file:
+            self.token_of = {place: token for token, place in json.load(file).items()}
+        with open(merges_path, encoding="utf-8") as file:
+            pairs = [tuple(map(int, line.split())) for line in file]
+        self.new_id = {pair: 256 + place for place, pair in enumerate(pairs)}
+        printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+        others = [byte for byte in range(256) if byte not in printable]
+        self.byte_of = {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+    def encode(self, text):
+        ids = list(text.encode())
+        for pair, new in self.new_id.items():
+            ids = _merge(ids, pair, new)
+        return ids
+
+    def decode(self, ids):
+        return bytes(self.byte_of[each] for place in ids for each in self.token_of[place]).decode("utf-8", "replace")

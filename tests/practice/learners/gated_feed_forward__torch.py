@@ -99,3 +99,20 @@ class Right_unused_block_size(nn.Module):  # noqa: N801
 
     def forward(self, x):
         return self.linear_layer3(torch.nn.functional.silu(self.linear_layer1(x)) * self.linear_layer2(x))
+
+
+class Right_of_layers(nn.Module):  # noqa: N801
+    def __init__(self, gate_proj: nn.Module, up_proj: nn.Module, down_proj: nn.Module, activation: nn.Module = nn.SiLU()):
+        super().__init__()
+        self.gate_proj = gate_proj  # to the inner width
+        self.up_proj = up_proj
+        self.activation = activation
+        self.down_proj = down_proj
+
+    def forward(self, x):
+        return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
+
+
+def make_layers(dim, hidden_dim):
+    gate, up, down = nn.Linear(dim, hidden_dim, bias=False), nn.Linear(dim, hidden_dim, bias=False), nn.Linear(hidden_dim, dim, bias=False)
+    return Right_of_layers(gate, up, down)

@@ -195,3 +195,31 @@ class right_one_sequence__causal_by_default:
         if causal:
             scores = np.where(np.tri(length, dtype=bool), scores, -1e9)
         return (softmax(scores) @ v).transpose(1, 0, 2).reshape(length, width) @ self.W_o
+
+
+class Rotation:
+    def __init__(self, dims, base=1000000):
+        self.rates = base ** (-np.arange(0, dims, 2) / dims)
+
+    def __call__(self, x, offset=0):
+        angles = (np.arange(x.shape[1]) + offset)[:, None, None] * self.rates
+        first, second = np.split(x, 2, axis=-1)
+        return np.concatenate([first * np.cos(angles) - second * np.sin(angles), first * np.sin(angles) + second * np.cos(angles)], -1)
+
+
+class Right_given_weights_and_inner_biases:  # noqa: N801
+    def __init__(self, hidden_size, num_heads, num_kv_heads, wq, wk, wv, wo, bq, bk, bv, theta=1000000):
+        self.num_heads, self.num_kv_heads, self.head_dim = num_heads, num_kv_heads, hidden_size // num_heads
+        self.wq, self.wk, self.wv, self.wo, self.bq, self.bk, self.bv = wq, wk, wv, wo, bq, bk, bv
+        self.rope = Rotation(self.head_dim, theta)
+
+    def __call__(self, x):
+        batch, length, width = x.shape
+        parts = ((self.wq, self.bq), (self.wk, self.bk), (self.wv, self.bv))
+        q, k, v = (x @ weight.T + (0 if bias is None else bias) for weight, bias in parts)
+        q = self.rope(q.reshape(batch, length, self.num_heads, self.head_dim)).swapaxes(1, 2)
+        k = self.rope(k.reshape(batch, length, self.num_kv_heads, self.head_dim)).swapaxes(1, 2)
+        v = v.reshape(batch, length, self.num_kv_heads, self.head_dim).swapaxes(1, 2)
+        n = self.num_heads // self.num_kv_heads
+        out = attention(q, np.repeat(k, n, axis=1), np.repeat(v, n, axis=1))
+        return out.swapaxes(1, 2).reshape(batch, length, width) @ self.wo.T

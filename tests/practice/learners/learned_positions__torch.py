@@ -84,3 +84,12 @@ class Right_sinusoidal_if_asked(nn.Module):
         if self.use_sinusoidal:
             return x + self.waves[: ids.size(-1)]
         return x + self.positions(torch.arange(ids.size(-1)))
+
+
+class Right_of_positions(nn.Module):
+    def __init__(self, T_max: int, d_model: int):
+        super().__init__()
+        self.table = nn.Embedding(T_max, d_model)
+
+    def forward(self, positions):
+        return self.table(positions)

@@ -152,3 +152,13 @@ def wrong_sorted_not_put_back(logits, top_k=7):
 
 def wrong_first_at_zero(logits, temperature=1.0):
     return 0 if temperature == 0 else np.random.choice(len(logits), p=softmax(logits / temperature))
+
+
+def right_greedy_token(p, key=None):
+    return int(np.argmax(p))
+
+
+def wrong_least_likely_at_zero__drawn(logits, temperature=1.0):
+    if temperature == 0:
+        return int(np.argmin(logits))
+    return np.random.choice(len(logits), p=softmax(logits / temperature))

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.reading.missing import broken_imports
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.subject import Subject, definitions, subjects_of
 from headway.practice.exercise import Exercise
@@ -48,6 +49,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
         exec(compile(tree, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
+    _set_as_main(module, tree)
     return module
 
 
@@ -82,7 +84,7 @@ class _Processor(ast.NodeTransformer):
 
 
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
-    """Run only the imports and definitions of a file; return a verdict if one of them raises.
+    """Run only the imports and definitions of a file; return a verdict if one of the definitions raises.
 
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
     A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH.
@@ -95,11 +97,14 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
         for statement in tree.body:
             code = compile(ast.Module([statement], []), str(path), "exec")
             if isinstance(statement, ast.Import | ast.ImportFrom):
-                exec(code, module.__dict__)
+                try:
+                    exec(code, module.__dict__)
+                except Exception as error:  # a module of the learner that raises; what does without it can be judged
+                    vars(module).update(broken_imports(statement, error))
             elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 try:
                     exec(code, module.__dict__)
-                except (NameError, ModuleNotFoundError) as error:  # a decorator or a base class of a missing package
+                except (NameError, ImportError) as error:  # a decorator or a base class of a missing package
                     if isinstance(error, NameError) and error.name not in unset:
                         raise
                     unset.add(statement.name)
@@ -114,7 +119,18 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
                     module.__dict__.setdefault(name, ABSENT_LENGTH)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
+    _set_as_main(module, tree)
     return module
+
+
+def _set_as_main(module: ModuleType, tree: ast.Module) -> None:
+    """Set the variables that a file sets to plain values only when it is run as a program, such as sizes that its classes read."""
+    bodies = (each.body for each in tree.body if isinstance(each, ast.If) and "__main__" in ast.dump(each.test))
+    for statement in (each for body in bodies for each in body if isinstance(each, ast.Assign)):
+        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        with suppress(ValueError, TypeError, SyntaxError):
+            value = ABSENT_LENGTH if _name_of_length(statement) else ast.literal_eval(statement.value)
+            module.__dict__.update({name: value for name in names if name not in module.__dict__})
 
 
 def _is_choice_of_values(statement: ast.stmt) -> bool:

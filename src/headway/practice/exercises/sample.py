@@ -120,6 +120,10 @@ AT_ZERO = optional(Convention(TEXTS["zero"], steps={"at_zero": lambda logits: nu
 """Temperature 0: the most likely token, or a division by 0 that the caller has to avoid."""
 
 
+GREEDY = optional(Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max|most_?likely"))
+"""A function whose name says that it takes the most likely token."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Each option separately, then combined; temperature 0; several rows."""
     return (
@@ -159,6 +163,7 @@ EXERCISE = distributions.SAMPLER(
         tuple(map(or_token, (*distributions.RETURNED[:2], distributions.UNNORMALISED))),
         ORDERS,
         AT_ZERO,
+        GREEDY,
     ),
     recoveries=(temperature_recovery(TEXTS, _slope),),
 )

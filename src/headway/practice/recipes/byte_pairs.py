@@ -92,6 +92,14 @@ ALPHABET = _alphabet()
 """Bytes by the characters with which GPT-2 writes them."""
 
 
+CHARACTERS = {byte: character for character, byte in ALPHABET.items()}
+
+
+def to_alphabet(token: bytes) -> str:
+    """Return a token in GPT-2's characters, one per byte."""
+    return "".join(CHARACTERS[bytes([byte])] for byte in token)
+
+
 def from_alphabet(answer: Any) -> Any:
     """Return an output with the bytes in place of texts in GPT-2's characters; other texts unchanged."""
     if isinstance(answer, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role
 from headway.practice.message import CallError
+from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, vocabulary
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
@@ -35,23 +37,12 @@ VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabu
 NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter"))
 VOCAB = Role("vocab", ("vocabulary", "encoder", "token_to_id", "id_to_token", "itos", "stoi", "vocab_dict", "id2token", "token2id"))
 MERGES = Role("merges", ("bpe_merges", "merge_rules", "bpe_ranks", "mergeable_ranks", "rules", "merge_ranks", "merge_list"))
+VOCAB_PATH = Role("vocab_path", ("vocab_file", "vocab_json", "vocab_filepath", "vocab_json_path", "encoder_path", "vocabulary_path"))
+MERGES_PATH = Role(
+    "merges_path", ("merges_file", "merge_file", "merges_txt", "merges_filepath", "merges_txt_path", "merge_path", "bpe_path")
+)
+NAME = Role("name", ("tokenizer_id", "tokenizer_name", "model_name", "model_id", "version"))
 SPECIAL = Role("special_tokens", ("specials", "special_toks", "allowed_special"), neutral=None)
-
-
-def ranks(merges: Sequence[tuple[bytes, bytes]]) -> dict[bytes, int]:
-    """Return token ids by token: 0 to 255 for the bytes, then one per merge."""
-    return {bytes([byte]): byte for byte in range(256)} | {first + second: 256 + place for place, (first, second) in enumerate(merges)}
-
-
-def vocabulary(merges: Sequence[tuple[bytes, bytes]]) -> dict[int, bytes]:
-    """Return tokens by id."""
-    return {token_id: token for token, token_id in ranks(merges).items()}
-
-
-def in_ids(merges: Sequence[tuple[bytes, bytes]]) -> dict[tuple[int, int], int]:
-    """Return merges as {(id, id): new id}."""
-    known = ranks(merges)
-    return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
 
 
 def _texts(token: bytes) -> str:
@@ -81,9 +72,18 @@ GIVEN = {
 }
 """Forms in which vocabulary and merges are passed."""
 
+IN_FILES = {
+    "files of texts": lambda merges: [f"{' '.join(map(to_alphabet, pair))}" for pair in merges],
+    "files of ids": lambda merges: [f"{first} {second}" for first, second in in_ids(merges)],
+}
+"""Lines of a file of merges; next to it, a JSON file has the ids of the tokens, which are written in GPT-2's characters."""
+
 OWN_SPECIAL = "bytes and own special tokens"
 SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus)), OWN_SPECIAL: lambda corpus: 256}
 """Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
+
+HELD = (VOCAB, MERGES, SPECIAL, VOCAB_PATH, MERGES_PATH, NAME)
+"""Operands of the constructor of a tokenizer that is not trained."""
 
 SEVERAL = r"texts|docs|documents|lines|corpora|sentences"
 """Name of a corpus that is a list of texts."""
@@ -93,7 +93,7 @@ SEVERAL = r"texts|docs|documents|lines|corpora|sentences"
 class TokenizerCall(Call):
     """A learner's tokenizer; the output is the text of every token, and the text decoded from all of them.
 
-    given       form of vocabulary and merges, a key of GIVEN; None for a tokenizer that is trained
+    given       form of vocabulary and merges, a key of GIVEN or IN_FILES; None for a tokenizer that is trained
     base        number of tokens before the first merge, a key of SIZES
     is_listed   True if the corpus is passed as a list of texts
     """
@@ -133,7 +133,7 @@ class TokenizerCall(Call):
 
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> Any:
         value, known = self.subject.value, self._known(arguments, folder)
-        roles = (VOCAB, MERGES, SPECIAL) if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH)
+        roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH, NAME)
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
@@ -156,11 +156,16 @@ class TokenizerCall(Call):
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         specials = arguments.get("special_tokens")
+        if self.given in IN_FILES:
+            merges, paths = [tuple(pair) for pair in arguments["merges"]], (folder / "vocab.json", folder / "merges.txt")
+            files.write_text(paths[0], json.dumps({to_alphabet(token): place for token, place in ranks(merges).items()}))
+            files.write_text(paths[1], "".join(f"{line}\n" for line in IN_FILES[self.given](merges)))
+            return {"vocab_path": str(paths[0]), "merges_path": str(paths[1]), "name": "tokenizer"}
         if self.given:
             merges = [tuple(pair) for pair in arguments["merges"]]
             extra = {token.encode(): 256 + len(merges) + place for place, token in enumerate(specials or ())}
             vocab, merges_given = GIVEN[self.given](merges, extra)
-            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials}
+            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials, "name": "tokenizer"}
         corpus, count = arguments["corpus"], arguments["num_merges"]
         path = folder / "corpus.txt"
         if PATH.name in self._taken:
@@ -168,7 +173,19 @@ class TokenizerCall(Call):
                 temporary.write_text(corpus, encoding="utf-8")
         size = SIZES[self.base](corpus) + count
         listed = [corpus] if self.is_listed else corpus
-        return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
+        return {
+            "corpus": listed,
+            "path": str(path),
+            "vocab_size": size,
+            "num_merges": count,
+            "special_tokens": specials,
+            "name": "tokenizer",
+        }
+
+
+def _has_own(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter with special tokens of the learner's as its default, which the tokenizer may rely on."""
+    return isinstance(parameter.default, dict | list | tuple) and bool(parameter.default)
 
 
 def _method(value: Any, names: Sequence[str]) -> str:
@@ -197,12 +214,12 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         )
     if not (_method(subject.value, ENCODING) and _method(subject.value, DECODING)):
         return []
-    required = bind_parameters(subject.parameters, (VOCAB, MERGES, SPECIAL), unnamed=())
-    takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) for each in subject.parameters)
+    required = bind_parameters(subject.parameters, HELD, unnamed=())
+    takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) and not _has_own(each) for each in subject.parameters)
     special = ("special_tokens",) if takes_special else ()
-    if required is not None and required.takes("merges"):
+    if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
-        return [TokenizerCall(subject, binding, library, given=form) for form in GIVEN]
+        return [TokenizerCall(subject, binding, library, given=form) for form in (GIVEN if required.takes("merges") else IN_FILES)]
     if not _method(subject.value, TRAINING):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})

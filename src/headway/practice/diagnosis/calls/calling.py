@@ -14,7 +14,7 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding, bind, computed, derivation
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding, bind, bind_parameters, computed, derivation
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
@@ -47,8 +47,24 @@ MOST_YIELDED = 1000
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
     """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
-    binding = bind(subject, exercise.roles)
+    binding = _bound_to_first(subject, exercise) or bind(subject, exercise.roles)
     return [] if binding is None else [(call_class or Call)(subject, binding, library)]
+
+
+def _bound_to_first(subject: Subject, exercise: Exercise) -> Binding | None:
+    """Return the binding of a function that takes the only array of all probes under the name of a number; None for others.
+
+    Of `sample(p, key)`, p are the probabilities.
+    """
+    named, every = bind(subject, exercise.roles), [probe.inputs for probe in exercise.probes()]
+    arrays = {name for inputs in every for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
+    always = [role for role in exercise.roles if role.name in arrays and all(role.name in inputs for inputs in every)]
+    if named is None or not subject.parameters or len(always) != 1 or named.takes(always[0].name):
+        return None
+    first, rest = subject.parameters[0].name, subject.parameters[1:]
+    others = bind_parameters(rest, [role for role in exercise.roles if role not in always], unnamed=())
+    is_number = first in named.role_of and named.role_of[first].name not in arrays and not named.role_of[first].is_size
+    return Binding({first: always[0], **others.role_of}) if is_number and others is not None else None
 
 
 @dataclass

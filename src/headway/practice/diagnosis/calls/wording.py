@@ -14,6 +14,12 @@ from headway.practice.exercise import Role
 
 DROPOUT = r"drop(?!_?path)|pdrop|(^|_)p$"
 
+LENGTH = (
+    r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen"
+    r"|max_(t|l|n)$|^(t|l|n|len(gth)?|seq|pos(itions)?)_max$"
+)
+"""Pattern of the names of a length of sequences."""
+
 WORDS: tuple[tuple[str, str], ...] = (
     ("has_bias", r"bias"),
     ("eps", r"(^|_)eps|epsilon"),
@@ -23,8 +29,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("value_dim", r"(^|_)(d_?v|(v|value)s?_(dim|size|width|depth)|(dim|d|depth)_(v|value)s?)$"),
     ("num_heads", r"head"),
     ("vocab_size", r"vocab|num_embeddings|n(um)?_classes|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
-    ("context_length", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
-    ("seq_len", r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen|max_(t|l|n)$"),
+    *((role, LENGTH) for role in ("max_seq_len", "context_length", "seq_len")),
     ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(layers?|blocks?)"),
     ("batch_size", r"batch|^bsz?$"),
     ("expansion", r"expan|ratio|mult(?!iple)|factor"),

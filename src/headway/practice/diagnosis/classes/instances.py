@@ -19,13 +19,15 @@ from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
+from headway.practice.diagnosis.calls.wording import is_named
 from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
 from headway.practice.diagnosis.classes.class_binding import CONFIG_PREFIX, PREFIXES, WEIGHT_PREFIX, WIDTHS, class_binding
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, global_values, globals_set, is_size_role
 from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
+from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
-from headway.practice.diagnosis.classes.submodules import Submodule, is_called
+from headway.practice.diagnosis.classes.submodules import Submodule, is_called, is_part
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import Subject
@@ -63,18 +65,24 @@ def instance_calls(
     wired         correct parts that replace the instance's own
     is_unrotated  True to leave out rotary positions and the norms of queries and keys
 
-    Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights.
+    Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights. A class that takes its parts
+    is also made by functions of its file.
     """
     if module_library(subject.value) not in (None, library):
         return []
     found: list[tuple[list[Call], float]] = []
-    for construction in constructions(subject, exercise):
-        calls, share = _calls_of(
-            replace(construction, wired=wired, is_unrotated=is_unrotated), subject, exercise, library, find, is_exact=bool(found)
-        )
-        if share == 1:
-            return calls
-        found.append((calls, share))
+    parts = [each.name for each in subject.parameters if each.default is each.empty and is_part(each.name, subject)]
+    has_layers = any(role.is_weight and is_named(name, role) for name in parts for role in exercise.roles)
+    for made in as_made(subject) if parts and library == "torch" else (subject,):
+        if has_layers and made is subject:  # layers under the names of their weights
+            continue
+        for construction in constructions(made, exercise):
+            calls, share = _calls_of(
+                replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
+            )
+            if share == 1:
+                return calls
+            found.append((calls, share))
     return max(found, key=lambda each: each[1])[0] if found else []
 
 
@@ -91,6 +99,7 @@ def _calls_of(
         exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
     )
     slots = slots_of(instance, subject.value.__module__) if instance is not None else []
+    slots = [slot for slot in slots if not _is_given(slot, construction, sample)]
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
     needed -= {role.name for role in construction.forward.role_of.values()}
@@ -111,6 +120,15 @@ def _calls_of(
     if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2
     return calls, share
+
+
+def _is_given(slot: Slot, construction: Construction, sample: Inputs) -> bool:
+    """Return True for an array that the constructor takes as an argument."""
+    given = (sample.get(role.name) for role in construction.constructor.role_of.values() if role.is_weight)
+    return any(
+        isinstance(each, numpy.ndarray) and each.shape == tuple(slot.shape) and numpy.allclose(each, as_numbers(slot.array))
+        for each in given
+    )
 
 
 def _without_mask(inputs: Inputs) -> Inputs:

@@ -123,7 +123,7 @@ def kind_of(name: str) -> Kind | None:
 
 def is_part(name: str, subject: Subject) -> bool:
     """Return True for a constructor parameter that is stored as it is, and whose attribute is called or passed on."""
-    source = "\n".join(subject.source)
+    source = "\n".join(line.partition("#")[0] for line in subject.source)
     stored = re.search(rf"self\.(\w+)\s*=\s*{re.escape(name)}\s*$", source, re.MULTILINE)
     return stored is not None and bool(re.search(rf"self\.{stored[1]}\(|\(.*[(,]\s*self\.{stored[1]}\s*[,)]", source))
 

@@ -54,18 +54,18 @@ class Placeholder:
     __ror__ = __or__
 
     def __eq__(self, other: object) -> bool:
-        """Compare with types, as annotations do; a comparison with a value uses the package.
+        """Compare with types and the forms of `typing`, as annotations do; a comparison with a value uses the package.
 
         Errors   ModuleNotFoundError
         """
-        if other is None or isinstance(other, (Placeholder, type)):
+        if other is None or isinstance(other, (Placeholder, type)) or type(other).__module__ == "typing":
             return self is other
-        raise _not_found(self._package)
+        raise self._error()
 
     __hash__ = object.__hash__
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise _not_found(self._package)
+        raise self._error()
 
     __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
@@ -78,7 +78,7 @@ class Placeholder:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:
             return arguments[0] if arguments else self
-        raise _not_found(self._package)
+        raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules.
@@ -89,7 +89,10 @@ class Placeholder:
             from torch.nn import Module
 
             return (Module,)
-        raise _not_found(self._package)
+        raise self._error()
+
+    def _error(self) -> ImportError:
+        return ModuleNotFoundError(f"No module named '{self._package}'", name=self._package)
 
     @property
     def _package(self) -> str:
@@ -98,8 +101,36 @@ class Placeholder:
         return next(name for name in prefixes if isinstance(getattr(sys.modules.get(name), "__loader__", None), MissingPackages))
 
 
-def _not_found(name: str) -> ModuleNotFoundError:
-    return ModuleNotFoundError(f"No module named '{name}'", name=name)
+class Broken(Placeholder):
+    """Anything that a file imports from a module which raises while it is imported; a use raises ImportError."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path)
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Broken:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Broken(f"{self._path}.{name}", self._reason)
+
+    def _error(self) -> ImportError:
+        return ImportError(f"{self._path} cannot be imported: {self._reason}")
+
+    @property
+    def _package(self) -> str:
+        return ""
+
+
+def broken_imports(statement: ast.Import | ast.ImportFrom, error: Exception) -> dict[str, Broken]:
+    """Return placeholders for the names that an import binds which has raised.
+
+    Errors   the exception itself, if it is a library of arrays that is missing
+    """
+    if any(name.partition(".")[0] in ARRAY_LIBRARIES for name in imported([statement])):
+        raise error
+    module = "" if isinstance(statement, ast.Import) else f"{statement.module}."
+    reason = f"{type(error).__name__}: {error}"
+    return {each.asname or each.name.partition(".")[0]: Broken(module + each.name, reason) for each in statement.names}
 
 
 class MissingPackages(MetaPathFinder, Loader):
