@@ -15,9 +15,9 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.checks.trials import Trial
-from headway.practice.diagnosis.classes.configs import codes_of, loaded
 from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
@@ -50,6 +50,8 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
+    if verdict.trial is not None and _orders_fused(verdict):
+        return True
     if verdict.repair is not None or verdict.trial is None:
         return False
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
@@ -60,6 +62,16 @@ def is_in_doubt(verdict: Verdict) -> bool:
         and any(reason(verdict.trial) for reason in (_lacks_weights, _reads_data, _leaves_mask_out))
     )
     return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
+
+
+def _orders_fused(verdict: Verdict) -> bool:
+    """Return True if the order of the parts of a fused array is all that differs: it is the learner's choice, and not every order is tried."""
+    call = verdict.trial.call if verdict.trial is not None else None
+    if not isinstance(call, InstanceCall) or not verdict.causes or verdict.status != "wrong":
+        return False
+    contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
+    is_fused = any(len(content.roles) > 1 for content in contents.values())
+    return is_fused and all(cause.name.endswith("_exchanged") for cause in verdict.causes)
 
 
 def _shows_mistake(verdict: Verdict) -> bool:

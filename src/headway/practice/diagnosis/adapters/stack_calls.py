@@ -37,7 +37,7 @@ PADS = r"\A(?=[\s\S]*mask)(?=[\s\S]*(pad|!= *0|== *0|eq\(0|ne\(0))"
 PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 """Pattern of the source of a class that adds positions."""
 
-OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk")
+OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk", "bk")
 KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
 MAX_CONSTRUCTIONS = 12
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import dis
 import inspect
 import re
-import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from types import CodeType, ModuleType
+from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
@@ -166,10 +164,11 @@ def holds_fields(value: Any) -> bool:
     if callable(value) or is_module(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
         return False
     held = getattr(value, "__dict__", {})
-    return any(isinstance(each, int | float) for name, each in {**_class_fields(type(value)), **held}.items() if not name.startswith("_"))
+    return any(isinstance(each, int | float) for name, each in {**class_fields(type(value)), **held}.items() if not name.startswith("_"))
 
 
-def _class_fields(value: type) -> dict[str, Any]:
+def class_fields(value: type) -> dict[str, Any]:
+    """Return the settings that a class has as attributes, by name."""
     held = (each for base in reversed(value.__mro__) for each in vars(base).items())
     return {name: each for name, each in held if not name.startswith("_") and isinstance(each, int | float | str | type(None))}
 
@@ -179,9 +178,9 @@ def fields_of(base: Any) -> dict[str, Any]:
     if isinstance(base, dict):
         return dict(base)
     if inspect.isclass(base):
-        return _class_fields(base)
+        return class_fields(base)
     return {
-        **_class_fields(type(base)),
+        **class_fields(type(base)),
         **{name: value for name, value in getattr(base, "__dict__", {}).items() if not name.startswith("_")},
     }
 
@@ -253,13 +252,23 @@ def _attributes(value: type) -> set[str]:
     return taken | {name for name in dir(value) if not name.startswith("_")}
 
 
-def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> Any:
-    """Return a copy of a config with the sizes of a probe; a class is instantiated."""
+def fields_needed(subject: Subject, name: str) -> Collection[str] | None:
+    """Return the fields that a class reads from a variable; None if others may read more, because it passes the variable on."""
+    body = "\n".join(line.partition("#")[0] for line in subject.source if not re.match(r"\s*def ", line))
+    is_passed = re.search(rf"[(,=]\s*(\*\*|self\.)?{re.escape(name)}\s*[,)]", body)
+    return None if is_passed else fields_read(subject, name) | _read_in(body, f"self.{name}")
+
+
+def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None = None) -> Any:
+    """Return a copy of a config with the sizes of a probe; a class is instantiated.
+
+    needed   fields of which the sizes must be known; None for all
+    """
     roles = [role for role in roles if is_size_role(role)]
-    if inspect.isclass(base) and not _needs_no_instance(base):
-        return _instantiated(base, sizes, roles, dropout)
+    if inspect.isclass(base) and not needs_no_instance(base):
+        return _instantiated(base, sizes, roles, dropout, needed)
     fields = fields_of(base)
-    changed = _changes(list(fields), fields, sizes, roles, dropout)
+    changed = changes(list(fields), fields, sizes, roles, dropout, needed)
     if isinstance(base, dict):
         return type(base)({**base, **changed}) if type(base) is dict else Config(sizes, roles, dropout, base)
     if inspect.isclass(base):
@@ -276,15 +285,15 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
     return made
 
 
-def _needs_no_instance(base: type) -> bool:
+def needs_no_instance(base: type) -> bool:
     """Return True for a class whose own attributes are the settings."""
     return not dataclasses.is_dataclass(base) and "__init__" not in vars(base)
 
 
-def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> Any:
+def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None) -> Any:
     parameters = [each for each in inspect.signature(base).parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     defaults = {each.name: each.default for each in parameters}
-    given = _changes(list(defaults), defaults, sizes, roles, dropout)
+    given = changes(list(defaults), defaults, sizes, roles, dropout, needed)
     for each in parameters:
         if each.default is each.empty and each.name not in given:
             value = neutral_value(each.name)
@@ -294,14 +303,19 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
     made = base(**given)
     fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
-    for name, value in _changes(known, fields, sizes, roles, dropout).items():
+    for name, value in changes(known, fields, sizes, roles, dropout, needed).items():
         with suppress(AttributeError, TypeError):  # a property
             object.__setattr__(made, name, value)
     return made
 
 
-def _changes(
-    names: Sequence[str], now: Mapping[str, Any], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+def changes(
+    names: Sequence[str],
+    now: Mapping[str, Any],
+    sizes: Mapping[str, Any],
+    roles: Sequence[Role],
+    dropout: float,
+    needed: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return new values of the fields that are sizes or dropout rates."""
     meant = roles_of_names(names, roles, is_shared=True)
@@ -312,87 +326,8 @@ def _changes(
         elif snake(name) == "multiple_of":
             found[name] = neutral_value(name)
         elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):
-            if meant[name].name not in sizes:
+            if meant[name].name in sizes:
+                found[name] = sizes[meant[name].name]
+            elif needed is None or name in needed:
                 raise NoSuchSizeError(name)
-            found[name] = sizes[meant[name].name]
     return found
-
-
-def globals_read(subject: Subject) -> list[str]:
-    """Return the module's numbers and config objects that the class and what it uses from the file read while they run."""
-    if subject.module is None:
-        return []
-    names = vars(subject.module)
-    found: dict[str, None] = {}
-    seen: set[int] = set()
-    waiting = [subject.value]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        for code in codes_of(value):
-            for name in loaded(code):
-                if name not in names:
-                    continue
-                if isinstance(names[name], int | float) or holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
-                    found[name] = None
-                if inspect.isclass(names[name]) or inspect.isfunction(names[name]):
-                    waiting.append(names[name])
-        if inspect.isclass(value):
-            waiting += [base for base in value.__mro__[1:] if base.__module__ == subject.module.__name__]
-    return [name for name in names if name in found]
-
-
-def _is_used_as_config(value: Any, module: ModuleType) -> bool:
-    return is_config_class(value, module) and _needs_no_instance(value) and bool(_class_fields(value))
-
-
-def codes_of(value: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, or of the methods of a class."""
-    functions = [value] if inspect.isfunction(value) else list(vars(value).values()) if inspect.isclass(value) else []
-    for each in functions:
-        function = getattr(each, "__func__", getattr(each, "fget", each))
-        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-        if isinstance(code, CodeType):
-            yield code
-
-
-def loaded(code: CodeType) -> Iterator[str]:
-    """Yield the global names that code reads, functions in it included."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from loaded(constant)
-
-
-@contextmanager
-def globals_set(module: ModuleType | None, values: Mapping[str, Any]) -> Iterator[None]:
-    """Set variables of a module while the block runs."""
-    if module is None or not values:
-        yield
-        return
-    before = {name: value for name, value in vars(module).items() if name in values}
-    vars(module).update(values)
-    try:
-        yield
-    finally:
-        for name in set(values) - set(before):
-            vars(module).pop(name, None)
-        vars(module).update(before)
-
-
-def global_values(
-    subject: Subject, names: Sequence[str], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
-) -> dict[str, Any]:
-    """Return values of module variables for the sizes of a probe.
-
-    Errors   NoSuchSizeError if the probe does not define one of them
-    """
-    now = {name: getattr(subject.module, name) for name in names}
-    numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
-    sized = [role for role in roles if is_size_role(role)]
-    changed = _changes(numbers, now, sizes, sized, dropout)
-    return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}

@@ -20,8 +20,8 @@ from headway.practice.diagnosis.classes.configs import (
     config_parameter,
     configured,
     fallback_config,
+    fields_needed,
     fields_read,
-    globals_read,
     is_size_role,
     optional_fields,
 )
@@ -29,6 +29,7 @@ from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.submodules import Submodule
 from headway.practice.diagnosis.classes.usages import Usage, usages
+from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
 from headway.practice.exercise import MISSING, Exercise, Role
 
@@ -94,7 +95,7 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
-        return configured(base, sizes, roles, dropout)
+        return configured(base, sizes, roles, dropout, fields_needed(subject, name))
     return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name), optional_fields(subject, name))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.binding import Binding, bind, fits_name
 from headway.practice.diagnosis.calls.calling import Call
-from headway.practice.diagnosis.classes.configs import codes_of, globals_set, loaded
+from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise
 

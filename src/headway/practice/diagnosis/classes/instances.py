@@ -22,13 +22,14 @@ from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.calls.wording import is_named
 from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
 from headway.practice.diagnosis.classes.class_binding import CONFIG_PREFIX, PREFIXES, WEIGHT_PREFIX, WIDTHS, class_binding
-from headway.practice.diagnosis.classes.configs import NoSuchSizeError, global_values, globals_set, is_size_role
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError, is_size_role
 from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
 from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
 from headway.practice.diagnosis.classes.submodules import Submodule, is_called, is_part
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
+from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role

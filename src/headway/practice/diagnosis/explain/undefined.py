@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any, TypeGuard
 
-from headway.practice.diagnosis.classes.configs import codes_of
 from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.classes.variables import codes_of
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.message import EMPTY, describe_error
