@@ -302,3 +302,11 @@ def wrong_not_averaged__although_the_text_speaks_of_it(logits, labels):
     shifted = logits - logits.max(axis=-1, keepdims=True)
     log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return -np.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
+
+
+def right_one_prediction(probs, target):
+    return -np.log(np.clip(probs[target], 1e-10, 1.0))
+
+
+def wrong_sign_missing__one_prediction(probs, target):
+    return np.log(probs[target])

@@ -241,6 +241,20 @@ def _batched(inputs: Inputs) -> Inputs:
     return inputs | {"logits": logits.reshape(count, -1, logits.shape[-1]), "targets": targets.reshape(count, -1)}
 
 
+def _first(logits: Any, targets: Any) -> tuple[Any, Any]:
+    return (logits[0], targets[0]) if logits.ndim == 2 else (logits, targets)
+
+
+def _first_row(inputs: Inputs) -> Inputs | None:
+    """Return inputs with the first row alone; None for sequences."""
+    logits, targets = _first(inputs["logits"], inputs["targets"])
+    return inputs | {"logits": logits, "targets": targets} if logits.ndim == 1 else None
+
+
+ONE_ROW = r"\A(?!(.|\n)*(mean|sum\(|average))(.|\n)*\[\s*(int\()?\w+\)?\s*\]"
+"""Source of a function that takes the prediction at one target, and averages nothing."""
+
+
 def _hot(inputs: Inputs) -> Inputs:
     """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
@@ -306,7 +320,10 @@ EXERCISE = Exercise(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
         ),
-        optional(Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
+        optional(
+            Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute"),
+            Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
+        ),
         optional(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),

@@ -8,6 +8,7 @@ import itertools
 import re
 import sys
 import sysconfig
+import typing
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -197,7 +198,8 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _attribute(package: str, name: str) -> Placeholder:
+def _attribute(package: str, name: str) -> Any:
+    """Return a placeholder for an attribute of a package; for beartype.typing, that of the module it copies."""
     if name.startswith("__"):
         raise AttributeError(name)
-    return Placeholder(f"{package}.{name}")
+    return getattr(typing, name, None) if package == "beartype.typing" else Placeholder(f"{package}.{name}")
