@@ -302,3 +302,22 @@ class Right_one_head_of_a_config(nn.Module):
         scores = q @ k.mT / q.shape[-1] ** 0.5
         scores = scores.masked_fill(self.allowed[:length, :length] == 0, float("-inf"))
         return scores.softmax(-1) @ v
+
+
+class Right_causal_if_asked(nn.Module):  # noqa: N801
+    def __init__(self, embeddings_size: int, context_size: int, num_heads: int, bias: bool, dropout: float, *, is_decoder: bool):
+        super().__init__()
+        self.num_heads, self.is_decoder = num_heads, is_decoder
+        self.qkv = nn.Linear(embeddings_size, 3 * embeddings_size, bias=bias)
+        self.projection = nn.Linear(embeddings_size, embeddings_size, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+        if is_decoder:
+            self.register_buffer("tril", torch.tril(torch.ones(context_size, context_size)))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (each.view(batch, length, self.num_heads, -1).transpose(1, 2) for each in self.qkv(x).split(width, dim=-1))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if self.is_decoder:
+            scores = scores.masked_fill(self.tril[:length, :length] == 0, float("-inf"))
+        return self.projection((self.dropout(F.softmax(scores, dim=-1)) @ v).transpose(1, 2).reshape(batch, length, width))

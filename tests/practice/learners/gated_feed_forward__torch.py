@@ -116,3 +116,13 @@ class Right_of_layers(nn.Module):  # noqa: N801
 def make_layers(dim, hidden_dim):
     gate, up, down = nn.Linear(dim, hidden_dim, bias=False), nn.Linear(dim, hidden_dim, bias=False), nn.Linear(hidden_dim, dim, bias=False)
     return Right_of_layers(gate, up, down)
+
+
+class Right_linear_gate(nn.Module):  # noqa: N801
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.W1, self.Wgate = nn.Linear(d_model, hidden_dim, bias=False), nn.Linear(d_model, hidden_dim, bias=False)
+        self.W2 = nn.Linear(hidden_dim, d_model, bias=False)
+
+    def forward(self, x):
+        return self.W2(F.silu(self.W1(x)) * self.Wgate(x))

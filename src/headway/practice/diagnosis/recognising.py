@@ -24,6 +24,9 @@ OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
 
 MODELS = ("model", "llm", "lm")
+SHOWS = r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile)_"
+"""Start of the names of functions that show or measure a part and are none."""
+
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
@@ -34,6 +37,8 @@ def recognised(subject: Subject) -> Exercise | None:
     A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
     counts only if it can be called as its exercise.
     """
+    if re.match(SHOWS, subject.name, re.IGNORECASE):
+        return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]

@@ -63,8 +63,13 @@ def _product_with_reshaped(x: Any, weight: Any) -> Any:
     return x @ weight.reshape(weight.shape[::-1])
 
 
+BENT_UP: dict[str, Any] = {"bend_gate": unchanged, "bend_up": lambda up, activation: activation(up)}
+
+WITHOUT_UP = r"(?i)\A(?!(.|\n)*(\bup|_up\b|\bw_?3\b|value))(.|\n)*gate"
+"""Source that calls one of the two layers a gate and the other one neither `up` nor `w3`: either may have the activation."""
+
 MISTAKES = (
-    TEXTS.mistake("activation_on_up", bend_gate=unchanged, bend_up=lambda up, activation: activation(up)),
+    TEXTS.mistake("activation_on_up", **BENT_UP),
     TEXTS.mistake("activation_missing", bend_gate=unchanged),
     TEXTS.mistake("activation_on_both", bend_up=lambda up, activation: activation(up)),
     TEXTS.mistake("activation_on_product", bend_gate=unchanged, join=lambda gate, up: silu(gate * up)),
@@ -222,6 +227,7 @@ EXERCISE = Exercise(
         THREE_AXES,
         RETURNS,
         ACTIVATIONS,
+        optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=WITHOUT_UP)),
     ),
     recoveries=RECOVERIES,
     fused=(("gate_weight", "up_weight"), ("gate_bias", "up_bias")),

@@ -239,9 +239,8 @@ class LikeliestCall(Call):
         spy = Spy(choice=None)
         with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             generator = Generator(spy)
-            return super().invoke(
-                {name: generator if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
-            )
+            random = {name: 0 if "seed" in name else generator for name in arguments if self.binding.role_of[name].name == "rng"}
+            return super().invoke({**arguments, **random})
 
 
 def _split_interval(

@@ -66,7 +66,7 @@ def _has_arithmetic(value: type) -> bool:
 @cache
 def _kind(value: type) -> str | None:
     """Return VALUES for a class that holds one number, TENSORS for one that holds arrays, None for another class."""
-    for library, given, kept in ((TENSORS, [1.0, 2.0], numpy.ndarray), (VALUES, 1.5, float)):
+    for library, given, kept in ((TENSORS, [1.0, 2.0], numpy.ndarray), (TENSORS, numpy.ones(2), numpy.ndarray), (VALUES, 1.5, float)):
         with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):  # another kind of class
             if isinstance(value(given).data, kept):
                 return library

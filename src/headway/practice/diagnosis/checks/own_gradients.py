@@ -31,15 +31,21 @@ OWN_GRADIENTS = TEXTS["own_gradients"]
 def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message | None:
     """Return a cause or note about gradients that the learner's own code computes; None if they are correct or there are none.
 
-    choices   encoded inputs, the richest first; those count for which the learner's code computes gradients
+    choices   encoded inputs, the richest first; those count for which the learner's code computes gradients, without options if possible:
+              `backward` may keep to the defaults
     """
     is_of_tensors = call.library in OWN
     if not is_of_tensors and not (isinstance(call, InstanceCall) and has_own_backward(call)):
         return None
-    for encoded in choices:
+    for encoded in sorted(choices, key=lambda each: _num_options(each, choices)):
         with suppress(Exception):  # backward may need inputs of two axes, or follow another protocol
             return _of_backward(call, encoded) if isinstance(call, InstanceCall) and not is_of_tensors else _of_tensors(call, encoded)
     return OWN_GRADIENTS if is_of_tensors else OWN_BACKWARD
+
+
+def _num_options(encoded: Inputs, choices: Sequence[Inputs]) -> int:
+    """Return the number of numbers in inputs that other inputs leave to their defaults, such as an axis."""
+    return sum(type(value) in (int, float) and any(name not in each for each in choices) for name, value in encoded.items())
 
 
 def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy
+
 from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding
+from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.constructing import Construction
+from headway.practice.diagnosis.classes.slots import Slot
+from headway.practice.exercise import Inputs
 
 CONFIG_PREFIX, WEIGHT_PREFIX = "config__", "weight__"
 
@@ -39,3 +44,17 @@ def class_binding(construction: Construction, assignment: Assignment, *, is_cons
     holds = [role for role in construction.roles if role.is_weight and role.name not in bound and (assignment.roles or is_sealed)]
     role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if is_sealed or role.name in assignment.roles or not role.is_optional}
     return Binding(role_of)
+
+
+def is_given(slot: Slot, construction: Construction, sample: Inputs) -> bool:
+    """Return True for an array that the constructor takes as an argument."""
+    given = (sample.get(role.name) for role in construction.constructor.role_of.values() if role.is_weight)
+    return any(
+        isinstance(each, numpy.ndarray) and each.shape == tuple(slot.shape) and numpy.allclose(each, as_numbers(slot.array))
+        for each in given
+    )
+
+
+def without_mask(inputs: Inputs) -> Inputs:
+    """Return the inputs without masks, with the sequence under both of its names."""
+    return inputs | {name: None for name in inputs if "mask" in name} | {"x": inputs.get("x", inputs.get("query"))}

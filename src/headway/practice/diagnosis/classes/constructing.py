@@ -32,6 +32,7 @@ from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
 from headway.practice.exercise import MISSING, Exercise, Role
+from headway.practice.names import fitting
 
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
 INHERITED = ("forward", "__call__")
@@ -105,7 +106,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     examples = usages(subject)
     defined = [name for name in METHODS if defines(subject.value, name)]
     defined.sort(key=lambda name: _passes_on(getattr(subject.value, name)))
-    method = defined[0] if defined else own[0] if len(own) == 1 else None
+    computing = [name for name in own if not re.search(r"backward|grad", name.lower())]
+    method = defined[0] if defined else computing[0] if len(computing) == 1 else None
+    method = method or next((name for name in computing if exercise.name in fitting(name)[0]), None)
     method = method or next((each.method for each in examples if each.method in own), None)
     if method is None:
         inherited = [
@@ -282,11 +285,26 @@ def _calls_forward(method: Any) -> bool:
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
-    """Return the required parameters that enable a bias; none for a constructor that takes weights as arrays."""
+    """Return the required parameters that enable a bias, and those that make a causal part causal; none for a constructor that takes weights as arrays."""
     weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
     if any(each.name.lower() in weights for each in constructor):
         return ()
-    return tuple(each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias"))
+    biases = [each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias")]
+    causal = [
+        each.name for each in constructor if exercise.name in CAUSAL and re.fullmatch(CAUSAL_FLAG, each.name.lower()) and _is_off(each)
+    ]
+    return (*biases, *causal)
+
+
+CAUSAL = ("causal_self_attention", "transformer_block")
+"""Exercises of what is causal in every case."""
+
+CAUSAL_FLAG = r"(is_|use_|apply_)?(causal(_mask)?|decoder|masked|autoregressive|mask_future|future_mask)"
+"""Pattern of the names of flags that ask for a causal mask."""
+
+
+def _is_off(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty or parameter.default is False
 
 
 def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:

@@ -21,12 +21,28 @@ from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.calls.wording import is_named
 from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.classes.class_binding import CONFIG_PREFIX, PREFIXES, WEIGHT_PREFIX, WIDTHS, class_binding
+from headway.practice.diagnosis.classes.class_binding import (
+    CONFIG_PREFIX,
+    PREFIXES,
+    WEIGHT_PREFIX,
+    WIDTHS,
+    class_binding,
+    is_given,
+    without_mask,
+)
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, is_size_role
 from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
 from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.shown import Shown
-from headway.practice.diagnosis.classes.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
+from headway.practice.diagnosis.classes.slots import (
+    Slot,
+    has_unset_arrays,
+    is_module,
+    module_library,
+    slots_of,
+    switch_off_dropout,
+    with_digits_of,
+)
 from headway.practice.diagnosis.classes.submodules import Submodule, is_called, is_part
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
@@ -100,7 +116,7 @@ def _calls_of(
         exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
     )
     slots = slots_of(instance, subject.value.__module__) if instance is not None else []
-    slots = [slot for slot in slots if not _is_given(slot, construction, sample)]
+    slots = [slot for slot in slots if not is_given(slot, construction, sample)]
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
     needed -= {role.name for role in construction.forward.role_of.values()}
@@ -114,27 +130,13 @@ def _calls_of(
     if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
-    if share and takes_tables and isinstance(calls[0](_without_mask(sample) | calls[0].sizes(sample)), Raised):
+    if share and takes_tables and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2
     always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
     if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2
     return calls, share
-
-
-def _is_given(slot: Slot, construction: Construction, sample: Inputs) -> bool:
-    """Return True for an array that the constructor takes as an argument."""
-    given = (sample.get(role.name) for role in construction.constructor.role_of.values() if role.is_weight)
-    return any(
-        isinstance(each, numpy.ndarray) and each.shape == tuple(slot.shape) and numpy.allclose(each, as_numbers(slot.array))
-        for each in given
-    )
-
-
-def _without_mask(inputs: Inputs) -> Inputs:
-    """Return the inputs without masks, with the sequence under both of its names."""
-    return inputs | {name: None for name in inputs if "mask" in name} | {"x": inputs.get("x", inputs.get("query"))}
 
 
 @dataclass
@@ -321,6 +323,8 @@ class InstanceCall(Call):
                 leave_out(instance, self.subject)
             if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
+            else:
+                switch_off_dropout(instance)
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
 

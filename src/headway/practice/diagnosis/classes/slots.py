@@ -13,6 +13,7 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
 from headway.practice.diagnosis.calls.own_tensors import holds_data
+from headway.practice.diagnosis.calls.wording import is_dropout
 from headway.practice.diagnosis.reading.subject import is_learners
 
 SUBMODULES = "headway.practice.diagnosis.classes.submodules"
@@ -97,6 +98,21 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
                 yield Slot(here, value, "data", value.data)
         elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES) or _is_near(value):
             yield from _walk(value, here, home, seen)
+
+
+def switch_off_dropout(holder: Any, seen: set[int] | None = None) -> None:
+    """Set the dropout rates in an instance of a class that has no eval mode to 0, and its flags of training to False."""
+    seen = set() if seen is None else seen
+    if id(holder) in seen:
+        return
+    seen.add(id(holder))
+    for key, value in list(_items(holder)):
+        if type(value) is float and 0 < value < 1 and is_dropout(str(key)):
+            _put(holder, key, 0.0)
+        elif value is True and str(key) in ("training", "is_training", "train_mode"):
+            _put(holder, key, False)
+        elif isinstance(value, list) or (not _is_array(value) and _is_near(value)):
+            switch_off_dropout(value, seen)
 
 
 def _is_near(value: Any) -> bool:
