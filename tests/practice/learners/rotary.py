@@ -215,7 +215,7 @@ def wrong_frequencies_in_halves(x):
     return x * np.cos(angle) + rotated * np.sin(angle)
 
 
-def wrong_by_turns_in_halves_out(x):
+def right_by_turns_in_halves_out(x):
     angle = _angles(x)
     a, b = x[..., ::2], x[..., 1::2]
     return np.concatenate([a * np.cos(angle) - b * np.sin(angle), a * np.sin(angle) + b * np.cos(angle)], -1)

@@ -24,8 +24,11 @@ OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
 
 MODELS = ("model", "llm", "lm")
-SHOWS = r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile)_"
-"""Start of the names of functions that show or measure a part and are none."""
+NO_PART = (
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|d|grad(ient)?|deriv(ative)?)_"
+    r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$"
+)
+"""Pattern of the names of functions that show, measure or differentiate a part."""
 
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
@@ -37,7 +40,7 @@ def recognised(subject: Subject) -> Exercise | None:
     A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
     counts only if it can be called as its exercise.
     """
-    if re.match(SHOWS, subject.name, re.IGNORECASE):
+    if inspect.isfunction(subject.value) and re.match(NO_PART, subject.name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
@@ -49,7 +52,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
-        None if likely or subject.is_private else (as_model(subject) or by_outputs(subject))
+        None if likely or subject.is_private else (as_model(subject) or as_layer(subject) or by_outputs(subject))
     )
 
 
@@ -112,6 +115,18 @@ def as_model(subject: Subject) -> Exercise | None:
         return None
     model = exercise("gpt2")
     return model if correct_as_is(subject, model) is not None else None
+
+
+OF_LAYER = r"(?is)(?=.*self\.\w*att\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)"
+"""Pattern of the source of a layer: it has an attention and a feed-forward."""
+
+
+def as_layer(subject: Subject) -> Exercise | None:
+    """Return the exercise of a layer for a class of any name that is one, if it is correct."""
+    if not inspect.isclass(subject.value) or not re.search(OF_LAYER, "\n".join(subject.source)):
+        return None
+    found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
+    return next((each for each in found if correct_as_is(subject, each) is not None), None)
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

@@ -101,7 +101,10 @@ def config_parameter(subject: Subject) -> str | None:
     for parameter in subject.parameters:
         if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
             continue
-        if holds_fields(parameter.default) or (parameter.default is parameter.empty and _reads_fields(subject, parameter)):
+        is_open = parameter.default is parameter.empty or (
+            parameter.default is None and re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE)
+        )
+        if holds_fields(parameter.default) or (is_open and _reads_fields(subject, parameter)):
             return parameter.name
     return None
 

@@ -88,7 +88,7 @@ def instance_calls(
     if module_library(subject.value) not in (None, library):
         return []
     found: list[tuple[list[Call], float]] = []
-    parts = [each.name for each in subject.parameters if each.default is each.empty and is_part(each.name, subject)]
+    parts = [each.name for each in subject.parameters if each.default is each.empty and is_part(each.name, subject, is_called=True)]
     has_layers = any(role.is_weight and is_named(name, role) for name in parts for role in exercise.roles)
     for made in as_made(subject) if parts and library == "torch" else (subject,):
         if has_layers and made is subject:  # layers under the names of their weights
@@ -340,9 +340,9 @@ class InstanceCall(Call):
             return
         instance.eval()
         needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
-        taken = {name: role for name, role in self.construction.forward.role_of.items() if name in needed}
-        given = {**arguments, **{name: role.neutral for name, role in taken.items() if role.name != "token_ids"}}
-        named = next(name for name, role in taken.items() if role.name == "token_ids")
+        role_of = self.construction.forward.role_of
+        named = next(name for name, role in role_of.items() if role.name == "token_ids")
+        given = {**arguments, **{name: role.neutral for name, role in role_of.items() if name in needed and name != named}}
         wire_blocks(instance, spec, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
 
     def _part(self, name: str, spec: Submodule) -> Any:

@@ -121,11 +121,12 @@ def kind_of(name: str) -> Kind | None:
     return next((kind for kind, pattern in KINDS if re.search(pattern, snake(name))), None)
 
 
-def is_part(name: str, subject: Subject) -> bool:
-    """Return True for a constructor parameter that is stored as it is, and whose attribute is called or passed on."""
+def is_part(name: str, subject: Subject, *, is_called: bool = False) -> bool:
+    """Return True for a constructor parameter that is stored as it is, and whose attribute is called or, if that is enough, passed on."""
     source = "\n".join(line.partition("#")[0] for line in subject.source)
     stored = re.search(rf"self\.(\w+)\s*=\s*{re.escape(name)}\s*$", source, re.MULTILINE)
-    return stored is not None and bool(re.search(rf"self\.{stored[1]}\(|\(.*[(,]\s*self\.{stored[1]}\s*[,)]", source))
+    passed = "" if stored is None or is_called else rf"|\(.*[(,]\s*self\.{stored[1]}\s*[,)]"
+    return stored is not None and bool(re.search(rf"self\.{stored[1]}\({passed}", source))
 
 
 def is_called(name: str, subject: Subject) -> bool:

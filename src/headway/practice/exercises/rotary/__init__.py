@@ -38,7 +38,6 @@ MISTAKES = (
     TEXTS.mistake("positions_all_zero", positions=lambda x, positions, offset: 0 * counted(x, positions, offset)),
     TEXTS.mistake("frequencies_by_turns", widen=lambda numbers: halves(numpy.repeat(numbers, 2, axis=-1))),
     TEXTS.mistake("frequencies_in_halves", widen=lambda numbers: even_and_odd(numpy.concatenate([numbers, numbers], axis=-1))),
-    TEXTS.mistake("by_turns_in_halves_out", split=even_and_odd),
     TEXTS.mistake("halves_in_by_turns_out", join=interleave),
     TEXTS.mistake("turned_backwards", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)),
     TEXTS.mistake("minus_missing", turn=lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b + a * sin_b)),

@@ -90,6 +90,7 @@ PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(TEXTS["halves"]),
     Convention(TEXTS["interleaved"], encode=_operands(lambda x: interleave(*halves(x))), decode=_in_halves),
+    Convention(TEXTS["by_turns_in_halves_out"], encode=_operands(lambda x: interleave(*halves(x))), source=r"cat|hstack"),
 )
 AXES = optional(
     Convention(
