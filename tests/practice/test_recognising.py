@@ -220,3 +220,107 @@ def test_an_attention_with_key_value_heads_is_judged_with_groups():
         "y.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)", "y.repeat(1, self.n_heads // self.n_kv_heads, 1, 1)"
     )
     assert [cause.name for cause in found_in(tiled)["Attention"][1].causes] == ["tiled_not_repeated"]
+
+
+SAMPLERS = """
+import numpy as np
+
+def greedy_decode(probs):
+    return np.argmax(probs)
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+def d_gelu(x):
+    return (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5
+
+def plot_gelu(x):
+    print(gelu(x))
+
+class Generator:
+    def __init__(self, vocab_size):
+        self.vocab_size = vocab_size
+    def generate(self, prompt_tokens, max_length):
+        tokens = list(prompt_tokens)
+        for _ in range(max_length):
+            tokens.append(int(np.argmax(np.random.randn(self.vocab_size))))
+        return tokens
+"""
+
+
+def test_what_chooses_from_probabilities_samples_and_what_has_no_model_is_not_accused():
+    found = found_in(SAMPLERS)
+    assert found["greedy_decode"][0] == "sample"
+    assert found["greedy_decode"][1].is_correct, found["greedy_decode"][1]
+    assert not {"d_gelu", "plot_gelu"} & set(found)
+    assert "Generator" not in found or found["Generator"][1].status != "wrong", found["Generator"][1]
+
+
+PLAIN = """
+import numpy as np
+
+class Norm:
+    def __init__(self, width):
+        self.gamma, self.beta = np.ones(width), np.zeros(width)
+    def forward(self, x):
+        return self.gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + self.beta
+
+class Thinking:
+    def __init__(self, width, dropout_p=0.3):
+        self.w1, self.b1 = np.random.randn(width, 4 * width), np.zeros(4 * width)
+        self.w2, self.b2, self.dropout_p = np.random.randn(4 * width, width), np.zeros(width), dropout_p
+    def forward(self, x, training=True):
+        hidden = np.maximum(x @ self.w1 + self.b1, 0)
+        if training:
+            hidden = hidden * (np.random.rand(*hidden.shape) > self.dropout_p) / (1 - self.dropout_p)
+        return hidden @ self.w2 + self.b2
+
+class Attending:
+    def __init__(self, width, num_heads):
+        self.wq, self.wk, self.wv, self.wo = (np.random.randn(width, width) for _ in range(4))
+        self.num_heads = num_heads
+    def forward(self, x):
+        heads = [(x @ w).reshape(*x.shape[:2], self.num_heads, -1).swapaxes(1, 2) for w in (self.wq, self.wk, self.wv)]
+        scores = heads[0] @ heads[1].swapaxes(-1, -2) / np.sqrt(heads[0].shape[-1])
+        scores = np.where(np.tril(np.ones(scores.shape[-2:])) == 1, scores, -1e9)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        out = weights / weights.sum(-1, keepdims=True) @ heads[2]
+        return out.swapaxes(1, 2).reshape(x.shape) @ self.wo
+
+class Minnow:
+    def __init__(self, width, num_heads):
+        self.attention = Attending(width, num_heads)
+        self.mlp = Thinking(width)
+        self.norm_1, self.norm_2 = Norm(width), Norm(width)
+    def forward(self, x):
+        x = x + self.attention.forward(self.norm_1.forward(x))
+        return x + self.mlp.forward(self.norm_2.forward(x))
+"""
+
+
+def test_a_layer_of_any_name_is_judged_without_the_dropout_of_its_parts():
+    name, verdict = found_in(PLAIN)["Minnow"]
+    assert name == "transformer_block"
+    assert verdict.is_correct, verdict
+
+
+TENSORS = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data, children=()):
+        self.data, self.shape, self.children = data, data.shape, children
+    def __add__(self, other):
+        return Tensor(self.data + getattr(other, "data", other), (self, other))
+    def __mul__(self, other):
+        return Tensor(self.data * getattr(other, "data", other), (self, other))
+    def relu(self):
+        return Tensor(np.maximum(self.data, 0), (self,))
+
+def relu(x):
+    return x.relu()
+"""
+
+
+def test_tensors_that_only_take_arrays_are_known():
+    assert found_in(TENSORS)["relu"][1].is_correct

@@ -19,7 +19,6 @@ from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
-from headway.practice.diagnosis.calls.wording import is_named
 from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
 from headway.practice.diagnosis.classes.class_binding import (
     CONFIG_PREFIX,
@@ -32,7 +31,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 )
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, is_size_role
 from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
-from headway.practice.diagnosis.classes.made import as_made
+from headway.practice.diagnosis.classes.made import with_makers
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
     Slot,
@@ -43,7 +42,7 @@ from headway.practice.diagnosis.classes.slots import (
     switch_off_dropout,
     with_digits_of,
 )
-from headway.practice.diagnosis.classes.submodules import Submodule, is_called, is_part
+from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
@@ -82,17 +81,12 @@ def instance_calls(
     wired         correct parts that replace the instance's own
     is_unrotated  True to leave out rotary positions and the norms of queries and keys
 
-    Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights. A class that takes its parts
-    is also made by functions of its file.
+    Of several readings of the constructor's parameters, and of makers, the first is taken whose arrays have room for all weights.
     """
     if module_library(subject.value) not in (None, library):
         return []
     found: list[tuple[list[Call], float]] = []
-    parts = [each.name for each in subject.parameters if each.default is each.empty and is_part(each.name, subject, is_called=True)]
-    has_layers = any(role.is_weight and is_named(name, role) for name in parts for role in exercise.roles)
-    for made in as_made(subject) if parts and library == "torch" else (subject,):
-        if has_layers and made is subject:  # layers under the names of their weights
-            continue
+    for made in with_makers(subject, exercise):
         for construction in constructions(made, exercise):
             calls, share = _calls_of(
                 replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
@@ -324,7 +318,7 @@ class InstanceCall(Call):
             if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
             else:
-                switch_off_dropout(instance)
+                switch_off_dropout(instance, self.subject.value.__module__)
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
 

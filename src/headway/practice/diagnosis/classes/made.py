@@ -9,8 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.calls.wording import is_named
+from headway.practice.diagnosis.classes.slots import module_library
+from headway.practice.diagnosis.classes.submodules import is_part
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_in
-from headway.practice.exercise import Role
+from headway.practice.exercise import Exercise, Role
 from headway.practice.recipes.stacks import OPERANDS
 
 
@@ -29,6 +32,14 @@ def as_made(subject: Subject) -> Iterator[Subject]:
             made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(function, value), "__init__": _keep})
             made.__signature__ = inspect.signature(function)
             yield replace(subject, value=made)
+
+
+def with_makers(subject: Subject, exercise: Exercise) -> Iterator[Subject]:
+    """Yield a class, and as constructed by functions of its file if it takes layers; not as it is if these have the names of weights."""
+    parts = [each.name for each in subject.parameters if each.default is each.empty and is_part(each.name, subject, is_called=True)]
+    has_layers = any(role.is_weight and is_named(name, role) for name in parts for role in exercise.roles)
+    takes_layers = parts and module_library(subject.value) == "torch"
+    yield from (each for each in (as_made(subject) if takes_layers else (subject,)) if not (has_layers and each is subject))
 
 
 def _keep(self: Any, *others: Any, **named: Any) -> None:

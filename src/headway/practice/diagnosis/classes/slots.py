@@ -100,8 +100,11 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
             yield from _walk(value, here, home, seen)
 
 
-def switch_off_dropout(holder: Any, seen: set[int] | None = None) -> None:
-    """Set the dropout rates in an instance of a class that has no eval mode to 0, and its flags of training to False."""
+def switch_off_dropout(holder: Any, home: str, seen: set[int] | None = None) -> None:
+    """Set the dropout rates in an instance of a class that has no eval mode to 0, and its flags of training to False.
+
+    home   name of the module that defines the class
+    """
     seen = set() if seen is None else seen
     if id(holder) in seen:
         return
@@ -111,8 +114,8 @@ def switch_off_dropout(holder: Any, seen: set[int] | None = None) -> None:
             _put(holder, key, 0.0)
         elif value is True and str(key) in ("training", "is_training", "train_mode"):
             _put(holder, key, False)
-        elif isinstance(value, list) or (not _is_array(value) and _is_near(value)):
-            switch_off_dropout(value, seen)
+        elif isinstance(value, list) or (not _is_array(value) and (type(value).__module__ == home or _is_near(value))):
+            switch_off_dropout(value, home, seen)
 
 
 def _is_near(value: Any) -> bool:
