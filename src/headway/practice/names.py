@@ -23,7 +23,7 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options)$"
+NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"

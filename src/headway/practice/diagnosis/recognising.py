@@ -73,7 +73,7 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
             close = 0.0
         if (each in likely and close >= UNDERSTOOD) or (close > 0 and correct_as_is(subject, each) is not None):
             return each
-        if close > most and (close >= UNDERSTOOD or not (subject.is_private or each.calls == "stack")):
+        if close > most and (close >= UNDERSTOOD or (each in likely and not subject.is_private)):
             best, most = each, close
     return best
 
@@ -97,7 +97,7 @@ def closeness(subject: Subject, exercise: Exercise) -> float:
     return max(shares)
 
 
-MODEL = r"Embed\w*\("
+MODEL = r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])"
 """Pattern of the source of a whole model: it embeds token ids."""
 
 

@@ -140,6 +140,10 @@ OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
 """Words in the name of a mask for the encoder's output."""
 
 
+SOURCES = ("encoder", "source", "memory")
+"""Starts of the names of the roles of masks for the encoder's output."""
+
+
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
@@ -148,8 +152,8 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
-        free = [role for role in of_masks if role not in found.values() and (role.name.startswith("encoder") == is_source or not of_source)]
-        role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
+        free = [role for role in of_masks if role not in found.values() and (role.name.startswith(SOURCES) == is_source or not of_source)]
+        role = next((role for role in free if role.name.startswith(SOURCES) == is_source), next(iter(free), None))
         if role is not None:
             found[parameter.name] = role
         elif parameter.default is parameter.empty:

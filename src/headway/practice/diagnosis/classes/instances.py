@@ -313,14 +313,15 @@ class InstanceCall(Call):
     def _wire(self, instance: Any, spec: Submodule, arguments: Mapping[str, Any]) -> None:
         """Replace the instance's parts, or its blocks."""
         if spec.kind != "block":
-            wire(instance, spec)
+            wire(instance, spec, self.library)
             return
-        instance.eval()
+        if module_library(type(instance)) is not None:
+            instance.eval()
         needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
         taken = {name: role for name, role in self.construction.forward.role_of.items() if name in needed}
         given = {**arguments, **{name: role.neutral for name, role in taken.items() if role.name != "token_ids"}}
         named = next(name for name, role in taken.items() if role.name == "token_ids")
-        wire_blocks(instance, spec, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
+        wire_blocks(instance, spec, self.library, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
 
     def _part(self, name: str, spec: Submodule) -> Any:
         """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""

@@ -8,6 +8,7 @@ import itertools
 import re
 import sys
 import sysconfig
+import typing
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -166,7 +167,9 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _attribute(package: str, name: str) -> Placeholder:
+def _attribute(package: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if package.endswith(".typing") and hasattr(typing, name):
+        return getattr(typing, name)
     return Placeholder(f"{package}.{name}")
