@@ -192,7 +192,7 @@ def _is_record(value: object) -> bool:
 def _is_test(subject: Subject) -> bool:
     """Return True for a test function, and for a class of unittest."""
     if not inspect.isclass(subject.value):
-        return subject.name.startswith("test_")
+        return subject.name.startswith("test_") or subject.name.endswith("_test")
     return "unittest" in sys.modules and issubclass(subject.value, sys.modules["unittest"].TestCase)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import NOTHING, neutral_value
 from headway.practice.diagnosis.reading.subject import Subject
@@ -17,6 +19,10 @@ BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("data_type",), neutral=None),
     Role("verbose", ("debug", "show_progress"), neutral=False),
+    Role("training", ("train", "is_training", "is_train"), neutral=False),
+    Role("deterministic", ("inference", "is_eval"), neutral=True),
+    Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob"), neutral=0.0),
+    Role("dropout_key", ("dropout_rng", "rng_key", "prng_key", "rng"), neutral=numpy.zeros(2, numpy.uint32)),
 )
 """Required parameters that affect no output."""
 

@@ -34,7 +34,8 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     if exercise.name == "next_token_loss":
         return _losses(subject)
     if exercise.name == "cross_entropy":
-        is_shifting = not _takes_targets(subject) and all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
+        slices = (r"\[:, *1:", r"\[:, *:-1\b") if _takes_targets(subject) else (r"\b1:", r":-1\b")
+        is_shifting = all(re.search(pattern, "\n".join(subject.source)) for pattern in slices)
         return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
