@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.classes.parts import STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
@@ -23,6 +24,9 @@ GROUPED = "grouped_query_attention"
 OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
 
+LAYERS = ("encoder_layer", "decoder_layer")
+"""Parts of which a class holds one, not several, if its name may mean a stack of them as well."""
+
 MODELS = ("model", "llm", "lm")
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
@@ -35,6 +39,8 @@ def recognised(subject: Subject) -> Exercise | None:
     counts only if it can be called as its exercise.
     """
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
+    if re.search(STACKS, "\n".join(subject.source)):
+        possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):

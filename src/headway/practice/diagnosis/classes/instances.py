@@ -27,7 +27,7 @@ from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
 from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
-from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
+from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
@@ -166,7 +166,7 @@ class InstanceCall(Call):
             return False
         try:
             instance = self._instance(self.arguments(inputs))
-        except NoSuchSizeError:
+        except (NoSuchSizeError, OtherPartsError):
             return False
         except Exception:  # the call itself will report it
             return True

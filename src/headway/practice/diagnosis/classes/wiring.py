@@ -24,6 +24,10 @@ from headway.practice.diagnosis.classes.slots import module_library, slots_of
 from headway.practice.diagnosis.classes.submodules import Kind, Submodule, kind_of
 from headway.practice.names import fitting
 
+class OtherPartsError(ValueError):
+    """An instance that has other parts than those that ready-made ones replace."""
+
+
 MODES = ("training", "train", "is_training", "deterministic")
 """Parameters that turn dropout on or off, which are no operands."""
 
@@ -62,13 +66,13 @@ def wire_blocks(model: Any, spec: Submodule, library: str, run: Callable[[numpy.
 
     run   token ids (batch, seq_len) → the model's output
 
-    Errors   ValueError if it has no blocks, if its file defines some that are not judged by themselves, if a later token has an effect
+    Errors   OtherPartsError if it has no blocks, if its file defines some that are not judged by themselves, if a later token has an effect
              on an earlier position, or if the order of tokens has none
     """
     blocks = _blocks_of(model)
     own = [type(block).__name__ for _, _, block in blocks if type(block).__module__ == type(model).__module__]
     if not blocks or not all(any(fitting(name)) for name in own):
-        raise ValueError(f"got blocks {own}, expected some that are judged by themselves")
+        raise OtherPartsError(f"got blocks {own}, expected some that are judged by themselves")
     extras = _expect_causal(model, blocks, run)
     for owner, name, _ in blocks:
         made = replace(spec, kind="block").made(library)
@@ -149,15 +153,15 @@ def _expect_causal(model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Call
             slot.write(values)
     first, last = recorders[0].outputs, recorders[len(places) - 1].outputs
     if [len(first), len(last)] != [3, 3]:
-        raise ValueError("got blocks that are not called once in each pass")
+        raise OtherPartsError("got blocks that are not called once in each pass")
     extras = tuple(first[0][1:]) if isinstance(first[0], tuple | list) else None
     before, after, _ = map(_hidden, last)
     one, _, other = map(_hidden, first)
     earlier, newest = (..., slice(-1), slice(None)), (..., -1, slice(None))
     if not numpy.allclose(after[earlier], before[earlier], rtol=1e-4, atol=1e-5) or numpy.allclose(after[newest], before[newest]):
-        raise ValueError("got an effect of a later token, expected a causal model")
+        raise OtherPartsError("got an effect of a later token, expected a causal model")
     if numpy.allclose(one[newest], other[newest], rtol=1e-4, atol=1e-5):
-        raise ValueError("got no effect of the order of tokens, expected positions")
+        raise OtherPartsError("got no effect of the order of tokens, expected positions")
     return extras
 
 
@@ -169,7 +173,7 @@ def _hidden(output: Any) -> numpy.ndarray:
 def wire(module: Any, spec: Submodule, library: str) -> None:
     """Replace a module's parts by ready-made ones.
 
-    Errors   ValueError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
+    Errors   OtherPartsError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
     """
     parts = list(parts_of(module))
     kinds = [kind for *_, kind in parts]
@@ -180,6 +184,6 @@ def wire(module: Any, spec: Submodule, library: str) -> None:
         or not own
         or not all(any(fitting(type(part).__name__)) for part in own)
     ):
-        raise ValueError(f"got parts {kinds}, expected those of a layer")
+        raise OtherPartsError(f"got parts {kinds}, expected those of a layer")
     for owner, name, _, kind in parts:
         put(owner, name, replace(spec, kind=kind).made(library))
