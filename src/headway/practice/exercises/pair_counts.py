@@ -143,7 +143,9 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(decode=_plain),
-            Convention(TEXTS["set_of_pairs"], decode=_once, steps={"finish": lambda counts: dict.fromkeys(counts, 1)}, source=r"\bset\(|\{\("),
+            Convention(
+                TEXTS["set_of_pairs"], decode=_once, steps={"finish": lambda counts: dict.fromkeys(counts, 1)}, source=r"\bset\(|\{\("
+            ),
             *(Convention(TEXTS["takes_words"], encode, _per_word, source=WORDS) for encode in WITH_COUNTS),
             *(Convention(TEXTS["takes_words"], encode, _per_word, role="frequencies") for encode in APART),
             *(Convention(TEXTS["takes_corpus"], encode, _per_word, source=LOOPS) for encode in AS_CORPUS),

@@ -24,6 +24,7 @@ from headway.practice.diagnosis.classes.slots import module_library, slots_of
 from headway.practice.diagnosis.classes.submodules import Kind, Submodule, kind_of
 from headway.practice.names import fitting
 
+
 class OtherPartsError(ValueError):
     """An instance that has other parts than those that ready-made ones replace."""
 
