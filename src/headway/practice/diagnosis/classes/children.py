@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,7 +40,8 @@ def is_container(value: Any) -> bool:
 
 def is_part(value: Any) -> bool:
     """Return True for a module, or an object of a learner's class that is called."""
-    return is_module(value) or (is_learners(type(value).__module__) and method_of(type(value)) is not None)
+    home = type(value).__module__
+    return is_module(value) or ((home not in sys.modules or is_learners(home)) and method_of(type(value)) is not None)
 
 
 def _holds_parts(value: Any) -> bool:
