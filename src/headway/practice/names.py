@@ -23,7 +23,7 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options)$"
+NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
@@ -52,7 +52,8 @@ PARTS_OF_CLASSES = {
     ),
     "self_attention": ("causal_self_attention",),
     "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention"),
-    "decoder_layer": ("transformer_block", "encoder_layer"),
+    "encoder_layer": ("encoder_stack",),
+    "decoder_layer": ("transformer_block", "encoder_layer", "decoder_stack"),
     "next_token_loss": ("cross_entropy",),
     **dict.fromkeys(("encoder_stack", "decoder_stack", "encoder_decoder"), ("gpt2", "encoder_stack", "decoder_stack")),
     "embed": ("positioned_embedding", "learned_positions"),

@@ -167,3 +167,10 @@ class wrong_only_last_layer__in_decoder(Base):
     def forward(self, src, tgt):
         src_mask, tgt_mask = self.masks(src, tgt)
         return self.decoder(tgt, self.encoder(src, src_mask), tgt_mask, src_mask)
+
+
+class Right_drops_the_last_target(Base):
+    def forward(self, src, tgt):
+        tgt = tgt[:, :-1]
+        src_mask, tgt_mask = self.masks(src, tgt)
+        return self.decoder(tgt, self.encoder(src, src_mask), tgt_mask, src_mask)

@@ -126,3 +126,22 @@ class Right_linear_gate(nn.Module):  # noqa: N801
 
     def forward(self, x):
         return self.W2(F.silu(self.W1(x)) * self.Wgate(x))
+
+
+class _GeGlu(nn.Module):
+    def __init__(self, dim_in, dim_out):
+        super().__init__()
+        self.proj = nn.Linear(dim_in, 2 * dim_out)
+
+    def forward(self, x):
+        x, gate = self.proj(x).chunk(2, dim=-1)
+        return x * F.gelu(gate)
+
+
+class right_gated_gelu_of_a_computed_width(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.net = nn.Sequential(_GeGlu(cfg["emb_dim"], 4 * cfg["emb_dim"]), nn.Linear(4 * cfg["emb_dim"], cfg["emb_dim"]))
+
+    def forward(self, x):
+        return self.net(x)

@@ -207,3 +207,14 @@ def wrong_logits_of_first_position__stream(model, idx, max_new_tokens):
         new = model(idx)[:, 0].argmax(-1, keepdim=True)
         idx = torch.cat([idx, new], dim=1)
         yield new
+
+
+def right_filters_by_default(model, idx, max_new_tokens, context_size, temperature=0.8, top_k=50, top_p=0.9, beams=1):
+    for _ in range(max_new_tokens):
+        logits = model(idx[:, -context_size:])[:, -1, :] / temperature
+        logits[logits < logits.topk(top_k).values[:, -1:]] = -float("inf")
+        probs = F.softmax(logits, dim=-1)
+        ordered, order = probs.sort(descending=True)
+        ordered[ordered.cumsum(-1) - ordered > top_p] = 0
+        idx = torch.cat((idx, order.gather(-1, torch.multinomial(ordered, beams))), dim=1)
+    return idx

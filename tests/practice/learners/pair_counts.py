@@ -117,3 +117,11 @@ def wrong_last_pair_missing__with_counts(words):
         for i in range(len(symbols) - 2):
             counts[symbols[i], symbols[i + 1]] += freq
     return counts
+
+
+def right_set_of_pairs(word):
+    pairs, before = set(), word[0]
+    for symbol in word[1:]:
+        pairs.add((before, symbol))
+        before = symbol
+    return pairs

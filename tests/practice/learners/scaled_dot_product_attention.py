@@ -436,3 +436,11 @@ def right_one_mask_for_all_heads(Q, K, V, mask=None):  # noqa: N803
         scores = np.where(mask[np.newaxis, np.newaxis, :, :], -1e9, scores)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True) @ V
+
+
+def right_with_modes(q, k, v, mask, dropout_key, dropout_rate, training):
+    scores = np.where(mask, q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]), -1e9)
+    weights = softmax(scores)
+    if training and dropout_rate > 0:
+        weights = weights * (np.random.default_rng(dropout_key).random(weights.shape) > dropout_rate) / (1 - dropout_rate)
+    return weights @ v

@@ -8,6 +8,7 @@ the first element that differs.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from inspect import isclass
@@ -245,7 +246,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
+    body = "\n".join(trial.call.subject.source[1:])
     takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
+    takes_heads = takes_heads and re.search(r"head|\bh\b", body, re.IGNORECASE) is not None
     has_heads = any(probe.inputs.get("num_heads", 1) > 1 for probe in exercise.probes())
     return takes_heads and has_heads and not any(probe.inputs.get("num_heads", 1) > 1 for probe in trial.probes)
 

@@ -108,7 +108,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
                     if isinstance(error, NameError) and error.name not in unset:
                         raise
                     unset.add(statement.name)
-            elif _is_choice_of_values(statement):
+            elif _is_choice_of_values(statement) or ast.unparse(statement).startswith("sys.path."):
                 with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                     exec(code, module.__dict__)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -208,7 +208,7 @@ def _is_record(value: object) -> bool:
 def _is_test(subject: Subject) -> bool:
     """Return True for a test function, and for a class of unittest."""
     if not inspect.isclass(subject.value):
-        return subject.name.startswith("test_")
+        return subject.name.startswith("test_") or subject.name.endswith("_test")
     return "unittest" in sys.modules and issubclass(subject.value, sys.modules["unittest"].TestCase)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.classes.parts import STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
@@ -22,6 +23,9 @@ BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
 GROUPED = "grouped_query_attention"
 OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
+
+LAYERS = ("encoder_layer", "decoder_layer")
+"""Parts of which a class holds one, not several, if its name may mean a stack of them as well."""
 
 MODELS = ("model", "llm", "lm")
 NO_PART = (
@@ -43,6 +47,8 @@ def recognised(subject: Subject) -> Exercise | None:
     if inspect.isfunction(subject.value) and re.match(NO_PART, subject.name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
+    if re.search(STACKS, "\n".join(subject.source)):
+        possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
@@ -81,7 +87,7 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
             close = 0.0
         if (each in likely and close >= UNDERSTOOD) or (close > 0 and correct_as_is(subject, each) is not None):
             return each
-        if close > most and (close >= UNDERSTOOD or not (subject.is_private or each.calls == "stack")):
+        if close > most and (close >= UNDERSTOOD or (each in likely and not subject.is_private)):
             best, most = each, close
     return best
 
@@ -105,7 +111,7 @@ def closeness(subject: Subject, exercise: Exercise) -> float:
     return max(shares)
 
 
-MODEL = r"Embed\w*\("
+MODEL = r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])"
 """Pattern of the source of a whole model: it embeds token ids."""
 
 

@@ -39,6 +39,9 @@ TIMEOUT_SECONDS = 20.0
 LEAST_CONFIRMING_SECONDS = 5.0
 """Least time for the second process, which runs the file again."""
 
+COMPILING = 3.0
+"""Factor of the time limit of files that import JAX, which compiles each operation for each shape."""
+
 MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause("too_slow", TEXTS["import_too_slow"], TEXTS["guard_main"], EMPTY)
@@ -73,7 +76,7 @@ def check_file(
 ) -> list[Verdict]:
     """Return the verdicts on a file's functions and classes, judged in confined processes.
 
-    timeout_seconds   limit for the file; it starts again after a function that hangs
+    timeout_seconds   limit for the file, longer for JAX; it starts again after a function that hangs
     seed              seed of the fresh probes, to repeat a check; random by default
     is_own            True to refuse functions that only call Headway's own
 
@@ -95,7 +98,8 @@ class _Checker:
     """The check of one file: the confined processes, and what they are to run."""
 
     def __init__(self, path: Path, text: str, facts: Facts, named: str | None, seconds: float) -> None:
-        self.path, self.text, self.facts, self.named, self.seconds = path, text, facts, named, seconds
+        self.path, self.text, self.facts, self.named = path, text, facts, named
+        self.seconds = seconds * (COMPILING if "jax" in facts.imports else 1.0)
         self.confined: Confined | None = None
 
     def __enter__(self) -> _Checker:
@@ -118,7 +122,7 @@ class _Checker:
         while True:
             has_hung = any(verdict.subject == self.path.name for verdict in ended)
             skipped = tuple(verdict.subject for verdict in ended)
-            job = Examination(self.path, self.text, self.named, skipped, is_run=not has_hung)
+            job = Examination(self.path, self.text, self.named, skipped, is_run=not (has_hung or self.facts.trains))
             with self.server().phase(job, self.seconds) as conversation:
                 last = self._read(conversation, report := _Report())
             if last is None:

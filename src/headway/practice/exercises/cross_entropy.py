@@ -11,7 +11,8 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optio
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
 from headway.practice.recipes.activations import softmax
-from headway.practice.recipes.encoding import changed, first_of_tuple
+from headway.practice.recipes.conventions import RETURNS
+from headway.practice.recipes.encoding import changed
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -215,7 +216,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
         Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
         Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, TEXTS["single"]),
-        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}),
+        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}, TEXTS["no_class"]),
         Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
         Probe(
             "ignored in sequences",
@@ -329,7 +330,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
         ),
         optional(
-            Convention(TEXTS["several_values"], decode=first_of_tuple()),
+            *RETURNS[1:],
             Convention(TEXTS["sum_and_count"], decode=_mean_of_sum, source=r"sum|count"),
         ),
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional
 from headway.practice.recipes import stacks
 from headway.practice.recipes.distributions import softmax
 from headway.practice.roles import Roles
@@ -109,6 +109,15 @@ OUTPUTS = (
 )
 
 
+def _with_label(inputs: Inputs) -> Inputs:
+    """Return the inputs with another target after the last, which is only a label."""
+    target = inputs["target"]
+    return inputs | {"target": numpy.concatenate([target, target[:, :1]], axis=1)}
+
+
+SHIFTS = optional(Convention(TEXTS["drops_last_target"], _with_label, without="target_table", source=r"\[:, *:-1\]"))
+
+
 def probes() -> tuple[Probe, ...]:
     """Two vocabularies and one, as many layers on both sides and not, sequences of several lengths, with and without padding."""
     random = numpy.random.default_rng(59)
@@ -147,7 +156,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(stacks.EMBEDDINGS, (stacks.HEAD, stacks.HEADLESS), OUTPUTS),
+    conventions=(stacks.EMBEDDINGS, (stacks.HEAD, stacks.HEADLESS), OUTPUTS, SHIFTS),
     is_trained_through=False,
     calls="stack",
 )

@@ -124,6 +124,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("batch, inner biases missing", {"token_ids": numpy.array([[3, 8, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "c_attn")}, BATCH),
         Probe("batch, attention biases missing", {"token_ids": numpy.array([[3, 8, 3], [7, 1, 2]]), **_unbiased(usual, "attn")}, BATCH),
         Probe("batch, no biases", {"token_ids": numpy.array([[3, 10, 3, 0], [7, 7, 1, 2]]), **_unbiased(usual, "attn", "mlp")}, BATCH),
+        Probe("attention biases missing", {"token_ids": numpy.array([3, 8, 3, 1]), **_unbiased(usual, "attn")}, ONE),
+        Probe("no biases", {"token_ids": numpy.array([3, 10, 3, 0]), **_unbiased(usual, "attn", "mlp")}, ONE),
     )
 
 

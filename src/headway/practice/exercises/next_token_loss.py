@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
+from headway.practice.exercise import Exercise, Inputs, Probe
 from headway.practice.exercises import cross_entropy
-from headway.practice.recipes.encoding import first_of_tuple
+from headway.practice.recipes.conventions import RETURNS
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -74,6 +74,6 @@ EXERCISE = Exercise(
     roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(Convention(TEXTS["several_values"], decode=first_of_tuple())),),
+    conventions=(RETURNS,),
     related=("cross_entropy",),
 )

@@ -18,8 +18,8 @@ ROLES = Roles("pair_counts")
 
 
 def recipe(steps: Any, ids: Any, counts: Any = None) -> Any:
-    """The definition as named steps: pairs, tally."""
-    return steps.tally(steps.pairs(list(ids)), dict(counts or {}))
+    """The definition as named steps: pairs, tally, finish."""
+    return steps.finish(steps.tally(steps.pairs(list(ids)), dict(counts or {})))
 
 
 def definition(ids: Any, counts: Any = None) -> Any:
@@ -106,6 +106,12 @@ def _per_word(answer: Any, inputs: Inputs) -> Any:
     return {key: count / _frequency(inputs) for key, count in found.items()} if isinstance(found, dict) else found
 
 
+def _once(answer: Any, inputs: Inputs) -> Any:
+    """Return a set of pairs as counts of 1."""
+    is_set = isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer)
+    return {tuple(map(int, pair)): 1 for pair in answer} if is_set else None
+
+
 WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
 """Pattern of the source of a function that takes words with their frequencies."""
 
@@ -137,6 +143,9 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(decode=_plain),
+            Convention(
+                TEXTS["set_of_pairs"], decode=_once, steps={"finish": lambda counts: dict.fromkeys(counts, 1)}, source=r"\bset\(|\{\("
+            ),
             *(Convention(TEXTS["takes_words"], encode, _per_word, source=WORDS) for encode in WITH_COUNTS),
             *(Convention(TEXTS["takes_words"], encode, _per_word, role="frequencies") for encode in APART),
             *(Convention(TEXTS["takes_corpus"], encode, _per_word, source=LOOPS) for encode in AS_CORPUS),

@@ -58,7 +58,12 @@ def probes() -> tuple[Probe, ...]:
         Probe("batch", {"x": random.standard_normal((3, 5, 6)), **small, "num_heads": 2}, BATCH),
         Probe("batch, three heads", {"x": random.standard_normal((2, 4, 6)), **small, "num_heads": 3}, BATCH),
         Probe("batch, inner biases missing", {"x": random.standard_normal((3, 5, 6)), **unbiased(small, "c_attn"), "num_heads": 2}, BATCH),
+        Probe(
+            "batch, attention biases missing", {"x": random.standard_normal((3, 5, 6)), **unbiased(small, "attn"), "num_heads": 3}, BATCH
+        ),
         Probe("batch, no biases", {"x": random.standard_normal((3, 5, 6)), **unbiased(small, "attn", "mlp"), "num_heads": 2}, BATCH),
+        Probe("attention biases missing", {"x": random.standard_normal((5, 6)), **unbiased(small, "attn"), "num_heads": 2}, ONE),
+        Probe("no biases", {"x": random.standard_normal((5, 6)), **unbiased(small, "attn", "mlp"), "num_heads": 3}, ONE),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ class Facts:
     imports    top-level packages that the file imports
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, and tests
+    trains     True if running the file trains a model, which takes long and defines nothing
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -32,6 +34,7 @@ class Facts:
     imports: frozenset[str] = frozenset()
     borrowing: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    trains: bool = False
 
     @property
     def preloaded(self) -> list[str]:
@@ -58,7 +61,23 @@ def facts_of(text: str) -> Facts:
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
-    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional)
+    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional, any(map(_trains, tree.body)))
+
+
+TRAINING = r"^(pre_?)?train(_model|_loop|ing)?$|^fit$|^backward$"
+"""Pattern of the names of functions and methods that train."""
+
+
+def _trains(node: ast.stmt) -> bool:
+    """Return True for a statement at top level that trains a model, but not under `if __name__ == "__main__"`."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.If):
+        return False
+    called = (
+        each.func
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and (each.args or each.keywords or not isinstance(node, ast.Expr))
+    )
+    return any(re.search(TRAINING, ast.unparse(each).rpartition(".")[2]) for each in called)
 
 
 def _borrowing(tree: ast.Module, nodes: dict[str, ast.stmt]) -> frozenset[str]:

@@ -18,6 +18,15 @@ from headway.practice.texts import Texts
 TEXTS = Texts("shared/toy_model")
 
 
+class Sizes(dict[str, int]):
+    """A dict whose values are attributes, too."""
+
+    def __getattr__(self, name: str) -> int:
+        if name in self:
+            return self[name]
+        raise AttributeError(name)
+
+
 class NoCacheError(BilingualError):
     """A call without the required cache; not a shape error, so it never equals the outcome of a mistake."""
 
@@ -114,16 +123,13 @@ class ToyModel:
         return [None] * self.config.num_hidden_layers
 
     @property
-    def config(self) -> SimpleNamespace:
-        """Sizes under the names of several libraries."""
+    def config(self) -> Sizes:
+        """Sizes under the names of several libraries, as attributes and as keys."""
         names = ("context_size", "block_size", "n_positions", "context_length", "max_seq_len", "n_ctx", "max_position_embeddings")
         layers = dict.fromkeys(("n_layer", "n_layers", "num_layers", "num_hidden_layers"), 2)
-        return SimpleNamespace(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
+        return Sizes(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
 
-    @property
-    def cfg(self) -> dict[str, int]:
-        """Sizes as a dict."""
-        return vars(self.config)
+    cfg = args = params = hparams = config
 
     @property
     def pos_emb(self) -> SimpleNamespace:

@@ -14,8 +14,8 @@ from headway.practice.diagnosis.classes.assignment import MAX_ASSIGNMENTS, Assig
 from headway.practice.diagnosis.classes.inner_width import widened
 from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.classes.params import as_class
-from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
-from headway.practice.diagnosis.classes.submodules import Submodule, submodule_roles
+from headway.practice.diagnosis.classes.slots import Slot, slots_of
+from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, submodule_roles
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -61,7 +61,7 @@ def _holds_only_weights(call: Call, exercise: Exercise) -> bool:
 
 def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the calls of a class with ready-made parts in place of its own; none if it has no such parts."""
-    if module_library(subject.value) is None:
+    if library not in LIBRARIES:
         return []
     spec = Submodule(0, 1, is_causal=exercise.name == "transformer_block")
     spec = replace(spec, activation="gelu_tanh") if spec.is_causal else spec

@@ -16,8 +16,8 @@ from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.classes.params import as_class
-from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
-from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.classes.slots import Slot, slots_of
+from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes import projections
@@ -101,7 +101,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
     calls: list[Call] = []
     spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
-    wired = instance_calls(subject, own, library, wired=spec) if module_library(subject.value) == "torch" else []
+    wired = instance_calls(subject, own, library, wired=spec) if library in LIBRARIES else []
     for call in [*instance_calls(subject, own, library), *wired]:
         if not isinstance(call, InstanceCall):
             continue

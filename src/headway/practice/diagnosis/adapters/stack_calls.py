@@ -1,4 +1,4 @@
-"""Calls of stacks of layers and of whole encoder–decoders, as classes of torch, with simple layers in the places of their own."""
+"""Calls of stacks of layers and of whole encoder–decoders, as classes, with simple layers in the places of their own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import Binding
 from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.class_binding import class_binding
 from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, constructions
@@ -21,6 +22,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of
+from headway.practice.diagnosis.classes.submodules import LIBRARIES
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.message import Message
@@ -33,6 +35,9 @@ SEQUENCES = ("x", "source", "target", "memory")
 OF_SOURCE, OF_TARGET = r"enc|src|source", r"dec|tgt|trg|target|out|gen|proj|head|fc|linear"
 PADS = r"\A(?=[\s\S]*mask)(?=[\s\S]*(pad|!= *0|== *0|eq\(0|ne\(0))"
 """Pattern of the source of a class that hides padding."""
+
+TEXT = r""""{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}"""
+"""Pattern of a docstring."""
 
 PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 """Pattern of the source of a class that adds positions."""
@@ -120,7 +125,8 @@ class StackCall(InstanceCall):
     def hides_padding(self) -> bool:
         """Return True if the class takes a mask of keys, or makes one of the ids."""
         takes = any(self.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
-        return takes or bool(re.search(PADS, "\n".join(self.subject.source), re.IGNORECASE))
+        code = "\n".join(line.partition("#")[0] for line in self.subject.source)
+        return takes or bool(re.search(PADS, re.sub(TEXT, "", code), re.IGNORECASE))
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance for these inputs can be constructed, and holds as many layers and tables."""
@@ -156,7 +162,7 @@ class StackCall(InstanceCall):
         """
         instance = self._instance(arguments)
         if id(instance) not in self.built:
-            self.built[id(instance)] = stack_of(instance, stacks.WIDTH)
+            self.built[id(instance)] = stack_of(instance, stacks.WIDTH, self.library)
         self._write(instance, self.built[id(instance)])
         return instance
 
@@ -193,8 +199,6 @@ class StackCall(InstanceCall):
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the first output with the batch first, and zeros at the padding."""
-        import torch
-
         stack = self.built.get(id(instance))
         if stack is not None:
             stack.events.clear()
@@ -203,13 +207,14 @@ class StackCall(InstanceCall):
             answer = answer[0]
         answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
         length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
-        if isinstance(answer, torch.Tensor):
+        answer = as_numbers(answer)
+        if isinstance(answer, numpy.ndarray):
             if answer.ndim == 2 and len(answer) == BATCH * length:
                 answer = answer.reshape(*((BATCH, length) if self.form.is_batch_first else (length, BATCH)), -1)
-            answer = answer if self.form.is_batch_first or answer.ndim != 3 else answer.transpose(0, 1)
+            answer = answer if self.form.is_batch_first or answer.ndim != 3 else answer.swapaxes(0, 1)
             answer = answer if stack is None else stack.closed(answer)
             if "x" in self.given and "mask" in self.given and "memory" not in self.given and answer.ndim == 3:
-                answer = answer.masked_fill(~torch.as_tensor(self.given["mask"])[..., None], 0.0)
+                answer = numpy.where(self.given["mask"][..., None], answer, answer.dtype.type(0))
         return answer
 
     @property
@@ -224,7 +229,7 @@ def _is_table(slot: Slot, tables: Sequence[numpy.ndarray]) -> bool:
 
 
 def _is_embedding(slot: Slot) -> bool:
-    return type(slot.owner).__name__ == "Embedding"
+    return type(slot.owner).__name__ == "Embedding" or "emb" in slot.name.lower()
 
 
 def _of_source(slots: Sequence[Slot]) -> list[bool]:
@@ -235,10 +240,10 @@ def _of_source(slots: Sequence[Slot]) -> list[bool]:
 
 
 def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the call of a stack: as a function of its weights, or as a class of torch whose layers are replaced."""
+    """Return the call of a stack: as a function of its weights, or as a class whose layers are replaced."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
-    if module_library(subject.value) != "torch" or library != "torch":
+    if module_library(subject.value) not in (library, None) or library not in LIBRARIES:
         return []
     sides = (["source_table", "target_table"], ["source_layers", "target_layers"])
     tables, layers = sides if any(role.name == "source" for role in exercise.roles) else (["table"], ["layers"])
@@ -260,7 +265,7 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
 def _leaves_mask_out(subject: Subject, construction: Construction, binding: Binding) -> bool:
     """Return True if the method takes a mask of unknown meaning."""
-    unknown = binding.left_out(call_parameters(subject, construction.method))
+    unknown = binding.left_out(each for each in call_parameters(subject, construction.method) if type(each.default) is not int)  # a pad id
     return any(re.search("mask|len|pad|bias", name.lower()) for name in unknown)
 
 

@@ -147,10 +147,13 @@ class TokenizerCall(Call):
             return tokenizer
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
-        rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if not constructor.takes(role.name)]
-        bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), rest)
+        rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if role is SPECIAL or not constructor.takes(role.name)]
+        parameters = parameters_of(getattr(value, method), is_bound=True)
+        bound = bind_parameters(parameters, rest)
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
+        if any(each.default is each.empty and bound.role_of.get(each.name) is SPECIAL for each in parameters):
+            known[SPECIAL.name] = known[SPECIAL.name] or []
         getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
         return tokenizer
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import NOTHING, neutral_value
 from headway.practice.diagnosis.reading.subject import Subject
@@ -17,6 +19,10 @@ BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("data_type",), neutral=None),
     Role("verbose", ("debug", "show_progress"), neutral=False),
+    Role("training", ("train", "is_training", "is_train"), neutral=False),
+    Role("deterministic", ("inference", "is_eval"), neutral=True),
+    Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob"), neutral=0.0),
+    Role("dropout_key", ("dropout_rng", "rng_key", "prng_key", "rng"), neutral=numpy.zeros(2, numpy.uint32)),
 )
 """Required parameters that affect no output."""
 
@@ -140,6 +146,10 @@ OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
 """Words in the name of a mask for the encoder's output."""
 
 
+SOURCES = ("encoder", "source", "memory")
+"""Starts of the names of the roles of masks for the encoder's output."""
+
+
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
@@ -148,8 +158,8 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
-        free = [role for role in of_masks if role not in found.values() and (role.name.startswith("encoder") == is_source or not of_source)]
-        role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
+        free = [role for role in of_masks if role not in found.values() and (role.name.startswith(SOURCES) == is_source or not of_source)]
+        role = next((role for role in free if role.name.startswith(SOURCES) == is_source), next(iter(free), None))
         if role is not None:
             found[parameter.name] = role
         elif parameter.default is parameter.empty:

@@ -261,13 +261,14 @@ def _chosen(
     names: Sequence[str], options: Mapping[str, list[tuple[str, ...]]], taken: frozenset[str]
 ) -> Iterator[dict[str, tuple[str, ...]]]:
     """Yield every way to give each name one of its options, none used twice; a name gets none only if no option is left."""
-    if not names:
+    place = next((place for place, name in enumerate(names) if any(not taken & set(roles) for roles in options[name])), None)
+    if place is None:
         yield {}
         return
-    left = [roles for roles in options[names[0]] if not taken & set(roles)]
-    for roles in left or [()]:
-        for others in _chosen(names[1:], options, taken | set(roles)):
-            yield {names[0]: roles, **others} if roles else others
+    for roles in options[names[place]]:
+        if not taken & set(roles):
+            for others in _chosen(names[place + 1 :], options, taken | set(roles)):
+                yield {names[place]: roles, **others}
 
 
 def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) -> bool:

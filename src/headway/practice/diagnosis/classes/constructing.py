@@ -168,7 +168,8 @@ def _readings(
         for each in shown_bindings(examples, parameters, roles)
         if first is None or each[1] or dict(each[0].role_of) != dict(first[0].role_of)
     ]
-    is_doubtful = any(each.default is each.empty and not is_plain_name(each.name, roles) for each in parameters)
+    unclear = [each for each in parameters if each.default is each.empty and not is_plain_name(each.name, roles)]
+    is_doubtful = not all(re.fullmatch(WIDTH_OF_OPERAND, each.name) for each in unclear)
     given = [] if first is None else [first]
     yield from itertools.chain(by_example, given, by_name) if is_doubtful else itertools.chain(given, by_example, by_name)
 
@@ -189,7 +190,7 @@ def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
-WIDTH_OF_OPERAND = r"(query|key|value)_(size|dim|width|features)"
+WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
 """Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
 
 UNMISTAKABLE = ("vocab_size",)

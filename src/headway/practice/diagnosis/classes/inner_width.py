@@ -30,7 +30,8 @@ def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
     wider = [max(shape) for shape in pairs if max(shape) > inner]
     if not wider:
         return inputs
-    room = max(wider, key=wider.count)
+    fused = [size for size in wider if "gate_weight" in inputs and 2 * size in wider]  # gate and up in one array
+    room = max(fused or wider, key=wider.count)
     return inputs | {name: _with_zeros(inputs[name], room - inner, axis) for name, axis in INNER.items() if inputs.get(name) is not None}
 
 

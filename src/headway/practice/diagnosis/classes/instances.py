@@ -45,7 +45,7 @@ from headway.practice.diagnosis.classes.slots import (
 from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
-from headway.practice.diagnosis.classes.wiring import wire, wire_blocks
+from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
@@ -181,7 +181,7 @@ class InstanceCall(Call):
             return False
         try:
             instance = self._instance(self.arguments(inputs))
-        except NoSuchSizeError:
+        except (NoSuchSizeError, OtherPartsError):
             return False
         except Exception:  # the call itself will report it
             return True
@@ -330,14 +330,15 @@ class InstanceCall(Call):
     def _wire(self, instance: Any, spec: Submodule, arguments: Mapping[str, Any]) -> None:
         """Replace the instance's parts, or its blocks."""
         if spec.kind != "block":
-            wire(instance, spec)
+            wire(instance, spec, self.library)
             return
-        instance.eval()
+        if module_library(type(instance)) is not None:
+            instance.eval()
         needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
         role_of = self.construction.forward.role_of
         named = next(name for name, role in role_of.items() if role.name == "token_ids")
         given = {**arguments, **{name: role.neutral for name, role in role_of.items() if name in needed and name != named}}
-        wire_blocks(instance, spec, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
+        wire_blocks(instance, spec, self.library, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
 
     def _part(self, name: str, spec: Submodule) -> Any:
         """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""

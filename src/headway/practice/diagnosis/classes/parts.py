@@ -34,7 +34,8 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     if exercise.name == "next_token_loss":
         return _losses(subject)
     if exercise.name == "cross_entropy":
-        is_shifting = not _takes_targets(subject) and all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
+        slices = (r"\[:, *1:", r"\[:, *:-1\b") if _takes_targets(subject) else (r"\b1:", r":-1\b")
+        is_shifting = all(re.search(pattern, "\n".join(subject.source)) for pattern in slices)
         return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
@@ -106,8 +107,19 @@ def _heads(subject: Subject) -> list[str]:
     return ["causal_self_attention" if is_causal else "self_attention"]
 
 
+STACKS = r"(for \w+ in range\(|_clones\().*\n?.*(layers|blocks|depth|\bN\b)"
+"""Pattern of the source of a class that holds several layers."""
+
+
+def _encoder_layers(subject: Subject) -> list[str]:
+    """Return the stack of encoder layers, too, for a class that holds several."""
+    return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, "\n".join(subject.source)) else [])]
+
+
 def _decoder_layers(subject: Subject) -> list[str]:
     """Return the layers without cross-attention for one that takes a single sequence, as in decoder-only models."""
+    if re.search(STACKS, "\n".join(subject.source)):
+        return ["decoder_layer", "decoder_stack"]
     if _num_sequences(subject) > 1:
         return ["decoder_layer"]
     return ["transformer_block", "encoder_layer", "decoder_layer"]
@@ -161,6 +173,7 @@ FAMILIES = {
     BARE: _attentions,
     "self_attention": _heads,
     "causal_self_attention": _causal,
+    "encoder_layer": _encoder_layers,
     "decoder_layer": _decoder_layers,
     "transformer_block": _blocks,
     "embed": _embeddings("embed"),

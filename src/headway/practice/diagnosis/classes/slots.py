@@ -190,7 +190,8 @@ def module_library(value: Any) -> str | None:
 def _is_linear(holder: Any) -> bool:
     names = [name for library in LINEAR if _is_of(library, holder, "nn.Module") for name in LINEAR[library]]
     is_torch_attention = type(holder).__name__ == "MultiheadAttention" and _is_of("torch", holder, "nn.Module")
-    return is_torch_attention or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)
+    is_ready_made = (type(holder).__module__, type(holder).__name__) == (SUBMODULES, "ReadyLinear")
+    return is_torch_attention or is_ready_made or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)
 
 
 def _is_parameter(holder: Any, key: Any, value: Any) -> bool:

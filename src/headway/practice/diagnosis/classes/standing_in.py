@@ -6,6 +6,7 @@ therefore needs to know neither the form of a mask nor the order of the argument
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,13 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import is_floating, to_numpy
+from headway import functions
+from headway.arrays import asarray_like, is_floating, to_numpy
 from headway.practice.diagnosis.calls.wording import snake
+from headway.practice.diagnosis.classes.children import children, every_part, is_container, put
+from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.classes.submodules import kind_of
-from headway.practice.diagnosis.classes.wiring import is_block
+from headway.practice.diagnosis.classes.wiring import called, is_block, without_gradients
 from headway.practice.exercise import Inputs
 from headway.practice.recipes.stacks import defined_layer
 
@@ -107,26 +111,26 @@ class Stack:
         return answer if self.closing is None else self.closing.close(answer)
 
 
-def stack_of(instance: Any, width: int) -> Stack:
-    """Replace the layers, norms and position encodings of an instance of torch's Module.
+def stack_of(instance: Any, width: int, library: str) -> Stack:
+    """Replace the layers, norms and position encodings of an instance.
 
     Errors   ValueError if it has no layers
     """
     stack, made = Stack(width), dict[int, Any]()
-    for owner in _owners(instance):
+    for owner in [*_owners(instance)]:
         group = []
-        for name, child in owner._modules.items():
-            if child is None or not is_layer(child):
+        for name, child in children(owner):
+            if not is_layer(child):
                 continue
             if id(child) not in made:
-                made[id(child)] = _classes().Layer(child, stack)
+                made[id(child)] = _classes(library).Layer(child, stack)
             group.append((name, made[id(child)]))
         for name, layer in group:
-            owner._modules[name] = layer
+            put(owner, name, layer)
         stack.groups.append([layer for _, layer in group])
     if not stack.groups:
         raise ValueError("got no layers")
-    _replace_others(instance, stack)
+    _replace_others(instance, stack, library)
     return stack
 
 
@@ -137,84 +141,95 @@ def is_layer(module: Any) -> bool:
     """Return True for a layer: a module with attention and a feed-forward that holds no other such module."""
     if type(module).__name__ in LAYERS_OF_TORCH:
         return True
-    return is_block(module) and not any(is_block(each) for each in module.modules() if each is not module)
+    return is_block(module) and not any(is_block(each) for each in every_part(module) if each is not module)
 
 
 def _owners(module: Any) -> Iterator[Any]:
-    """Yield the outermost modules that hold layers, in order."""
-    children = [child for child in module._modules.values() if child is not None]
-    if any(is_layer(child) for child in children):
+    """Yield the outermost modules, objects and containers that hold layers, in order."""
+    held = [child for _, child in children(module)]
+    if any(is_layer(child) for child in held):
         yield module
         return
-    for child in children:
+    for child in held:
         yield from _owners(child)
 
 
-def _replace_others(module: Any, stack: Stack) -> None:
+def _replace_others(module: Any, stack: Stack, library: str) -> None:
     """Replace the norms and position encodings outside of layers."""
-    for name, child in module._modules.items():
-        if child is None or isinstance(child, _classes().Layer):
+    made = _classes(library)
+    for name, child in children(module):
+        if isinstance(child, made.Layer):
             continue
         own = type(child).__name__
-        if kind_of(name) == "norm" or kind_of(own) == "norm":
-            module._modules[name] = _classes().Norm(stack)
-            stack.norms.append(module._modules[name])
-        elif re.search(POSITIONS, snake(name)) or re.search(POSITIONS, snake(own)):
-            if own != "Embedding" and not any(type(each).__name__ == "Embedding" for each in child.modules()):
-                module._modules[name] = _classes().Encoding(child, stack)
-                stack.encodings.append(module._modules[name])
+        if not is_container(child) and "norm" in (kind_of(str(name)), kind_of(own)):
+            stack.norms.append(made.Norm(child, stack))
+            put(module, name, stack.norms[-1])
+        elif not is_container(child) and (re.search(POSITIONS, snake(str(name))) or re.search(POSITIONS, snake(own))):
+            if own != "Embedding" and not any(type(each).__name__ == "Embedding" for each in every_part(child)):
+                stack.encodings.append(made.Encoding(child, stack))
+                put(module, name, stack.encodings[-1])
             elif own != "Embedding":
-                _replace_others(child, stack)
+                _replace_others(child, stack, library)
         else:
-            _replace_others(child, stack)
+            _replace_others(child, stack, library)
 
 
 def _fill(module: Any) -> None:
     """Set the parameters of a module to small random numbers."""
-    import torch
+    random = numpy.random.default_rng(11)
+    for slot in slots_of(module, type(module).__module__):
+        if slot.is_parameter:
+            slot.write(random.standard_normal(slot.shape) * 0.2 + (len(slot.shape) == 1))
 
-    random = torch.Generator().manual_seed(11)
-    for each in module.parameters():
-        each.data.copy_(torch.randn(each.shape, generator=random) * 0.2 + (each.ndim == 1))
+
+def _base(library: str) -> Any:
+    """Return the class of the library's modules; object if it has none."""
+    return importlib.import_module(f"{library}.nn").Module if library in ("torch", "mlx") else object
 
 
 @lru_cache
-def _classes() -> SimpleNamespace:
-    import torch
-    from torch.nn import Module
+def _classes(library: str) -> SimpleNamespace:
+    base = _base(library)
 
-    class Layer(Module):
-        """A simple layer in the place of another."""
+    class Part(base):  # type: ignore[misc, valid-type]
+        """A part in the place of another."""
 
         def __init__(self, original: Any, stack: Stack) -> None:
             super().__init__()
-            _fill(original)
             object.__setattr__(self, "_original", original)
             object.__setattr__(self, "_stack", stack)
-            object.__setattr__(self, "_closing", Norm(stack))
-            self.place: Any = None
-            self.closes_after = 0
-            self.is_bounded = False
 
         def __getattr__(self, name: str) -> Any:
             try:
                 return super().__getattr__(name)
             except AttributeError:
-                return getattr(self._original, name)
+                return getattr(object.__getattribute__(self, "_original"), name)
+
+    class Layer(Part):
+        """A simple layer in the place of another."""
+
+        def __init__(self, original: Any, stack: Stack) -> None:
+            super().__init__(original, stack)
+            _fill(original)
+            object.__setattr__(self, "_closing", Norm(original, stack))
+            self.place: Any = None
+            self.closes_after = 0
+            self.is_bounded = False
 
         def write(self, weights: Inputs, norm: Mapping[str, numpy.ndarray]) -> None:
             """Set the matrices, and the final norm that the last layer may apply."""
             self._closing.write(norm)
-            object.__setattr__(self, "_matrices", {name: torch.tensor(value, dtype=torch.float32) for name, value in weights.items()})
+            object.__setattr__(self, "_matrices", weights)
 
-        def close(self, x: Any) -> Any:
+        def close(self, x: numpy.ndarray) -> numpy.ndarray:
             """Return the final norm of x."""
-            return self._closing.plain(x)
+            values: numpy.ndarray = self._closing.plain(x)
+            return values
 
         def forward(self, *others: Any, **named: Any) -> Any:
             given: dict[Any, Any] = {**dict(enumerate(others)), **named}
-            with torch.no_grad():
-                answer = self._original(*others, **named)
+            with without_gradients():
+                answer = called(self._original, *others, **named)
                 first = answer[0] if isinstance(answer, tuple | list) else answer
                 operands = {name: each for name, each in given.items() if _is_sequence(each, first, self._stack.width)}
                 x_name = self._own_operand(operands, first)
@@ -244,75 +259,67 @@ def _classes() -> SimpleNamespace:
             return self.place if self.place in fitting else fitting[0]
 
         def _mixed(self, x: Any, event: Event, memory: Any) -> Any:
-            seen, recalled = (None if each is None else torch.as_tensor(each) for each in (event.visible, event.recalled))
-            result = defined_layer(_rows(x), self._matrices, seen, None if memory is None else _rows(memory), recalled)
+            rows = _rows(x)
+            matrices = {name: each.astype(rows.dtype) for name, each in self._matrices.items()}
+            result = defined_layer(rows, matrices, event.visible, None if memory is None else _rows(memory), event.recalled)
             if self.closes_after and self.closes_after == sum(each.part is self for each in self._stack.events):
                 result = self.close(result)
-            return result if x.shape[0] == BATCH else result.transpose(0, 1)
+            return asarray_like(result if x.shape[0] == BATCH else result.swapaxes(0, 1), x)
 
-    class Norm(torch.nn.LayerNorm):
+    class Norm(Part):
         """A layer norm in the place of any norm; it can be left out."""
 
-        _stack: Stack
-
-        def __init__(self, stack: Stack) -> None:
-            super().__init__(stack.width)
+        def __init__(self, original: Any, stack: Stack) -> None:
+            super().__init__(original, stack)
             self.is_left_out = False
-            object.__setattr__(self, "_stack", stack)
 
         def write(self, norm: Mapping[str, numpy.ndarray]) -> None:
             """Set scale and shift."""
-            self.weight.data.copy_(torch.as_tensor(norm["g"]))
-            self.bias.data.copy_(torch.as_tensor(norm["b"]))
+            object.__setattr__(self, "_norm", norm)
 
-        def plain(self, x: Any) -> Any:
+        def plain(self, x: numpy.ndarray) -> numpy.ndarray:
             """Return the norm of x."""
-            with torch.no_grad():
-                return super().forward(x)
+            values: numpy.ndarray = functions.layer_norm(x, *(self._norm[name].astype(x.dtype) for name in ("g", "b")))
+            return values
 
-        def forward(self, x: Any) -> Any:
+        def forward(self, x: Any, *others: Any, **named: Any) -> Any:
             self._stack.events.append(Event(self))
-            return x if self.is_left_out else self.plain(x)
+            return x if self.is_left_out else asarray_like(self.plain(to_numpy(x)), x)
 
-    class Encoding(Module):
+    class Encoding(Part):
         """A position encoding with other vectors; it scales and returns what the one that it replaces does."""
 
         def __init__(self, original: Any, stack: Stack) -> None:
-            super().__init__()
-            object.__setattr__(self, "_original", original)
-            object.__setattr__(self, "_stack", stack)
+            super().__init__(original, stack)
             self.positions = numpy.zeros((0, stack.width))
 
-        def __getattr__(self, name: str) -> Any:
-            try:
-                return super().__getattr__(name)
-            except AttributeError:
-                return getattr(self._original, name)
-
         def forward(self, *others: Any, **named: Any) -> Any:
-            with torch.no_grad():
-                answer = self._original(*others, **named)
+            with without_gradients():
+                answer = called(self._original, *others, **named)
                 taken = [place for place, each in enumerate(others) if _is_sequence(each, answer, self._stack.width)]
-                scale, added = 0.0, answer
+                scale, added = 0.0, to_numpy(answer)
                 if taken:
-                    x = others[taken[0]]
+                    x = to_numpy(others[taken[0]])
                     silent = [0 * each if place == taken[0] else each for place, each in enumerate(others)]
-                    added = self._original(*silent, **named)
-                    scale = float(((answer - added) * x).sum() / (x * x).sum().clamp_min(1e-9))
-                    if not torch.allclose(answer - added, scale * x, atol=1e-4):
+                    both, added = added, to_numpy(called(self._original, *silent, **named))
+                    scale = float(((both - added) * x).sum() / max((x * x).sum(), 1e-9))
+                    if not numpy.allclose(both - added, scale * x, atol=1e-4):
                         return answer
                 axis = next((axis for axis in range(added.ndim - 1) if added.shape[axis] > 1 and _varies(added, axis)), None)
                 others_vary = [each for each in range(added.ndim - 1) if each != axis and _varies(added, each)]
                 if axis is None or others_vary:
                     return answer
-                vectors = torch.zeros(added.shape[axis], self._stack.width)
-                known = torch.tensor(self.positions[: len(vectors)], dtype=torch.float32)
+                vectors = numpy.zeros((added.shape[axis], self._stack.width), added.dtype)
+                known = self.positions[: len(vectors)]
                 vectors[: len(known)] = known
                 shape = [1] * added.ndim
                 shape[axis], shape[-1] = added.shape[axis], self._stack.width
-                new = vectors.reshape(shape).expand(added.shape)
-                return new if not taken else scale * others[taken[0]] + new
+                new = numpy.broadcast_to(vectors.reshape(shape), added.shape)
+                return asarray_like(new + scale * x if taken else new.copy(), answer)
 
+    if library != "torch":
+        for each in (Layer, Norm, Encoding):
+            each.__call__ = each.forward
     return SimpleNamespace(Layer=Layer, Norm=Norm, Encoding=Encoding)
 
 
@@ -331,18 +338,14 @@ class _Asked:
 
         same, rest   names of the layer's input, and of the encoder's output
         """
-        import torch
-
-        random = torch.Generator().manual_seed(13)
-        plain = {
-            name: torch.randn(self.given[names[0]].shape, generator=random) * 0.5 for names in (same, rest) if names for name in names[:1]
-        }
+        random = numpy.random.default_rng(13)
+        plain = {name: random.standard_normal(self.given[names[0]].shape) * 0.5 for names in (same, rest) if names for name in names[:1]}
         operands = {name: plain[names[0]] for names in (same, rest) for name in names}
         before, axis = self._output(operands), 1 if self.given[asked[0]].shape[0] == BATCH else 0
         columns = []
         for place in range(self.given[asked[0]].shape[axis]):
-            changed = operands[asked[0]].clone()
-            changed.select(axis, place).add_(torch.randn(changed.shape[-1], generator=random) * 2)
+            changed = operands[asked[0]].copy()
+            changed.swapaxes(0, axis)[place] += random.standard_normal(changed.shape[-1]) * 2
             after = self._output(operands | dict.fromkeys(asked, changed))
             columns.append(~(numpy.abs(after - before).max(-1) <= VISIBLE * numpy.abs(before).max(initial=1.0)))
         seen = numpy.stack(columns, -1)
@@ -350,17 +353,19 @@ class _Asked:
 
     def is_bounded(self, same: Sequence[Any]) -> bool:
         """Return True if large inputs give no large outputs, as with a norm at the end: a final norm is then not needed."""
-        large = {name: 1e4 * self.given[name] for name in same}
+        large = {name: 1e4 * to_numpy(self.given[name]) for name in same}
         return bool(numpy.abs(self._output(large)).max() < 100 * numpy.abs(self._output({})).max())
 
     def _output(self, operands: Mapping[Any, Any]) -> numpy.ndarray:
         """Return the layer's output (batch, positions, width)."""
-        given = {**self.given, **operands}
-        answer = self.layer(
-            *(given[place] for place in range(self.num_positional)), **{name: each for name, each in given.items() if isinstance(name, str)}
+        changed = {name: asarray_like(each.astype(to_numpy(self.given[name]).dtype), self.given[name]) for name, each in operands.items()}
+        given = {**self.given, **changed}
+        answer = called(
+            self.layer,
+            *(given[place] for place in range(self.num_positional)),
+            **{name: each for name, each in given.items() if isinstance(name, str)},
         )
-        rows: numpy.ndarray = to_numpy(_rows(answer[0] if isinstance(answer, tuple | list) else answer))
-        return rows
+        return _rows(answer[0] if isinstance(answer, tuple | list) else answer)
 
 
 def _is_sequence(value: Any, like: Any, width: int) -> bool:
@@ -371,10 +376,11 @@ def _equal(first: Any, second: Any) -> bool:
     return first is second or (first.shape == second.shape and bool((first == second).all()))
 
 
-def _rows(x: Any) -> Any:
+def _rows(x: Any) -> numpy.ndarray:
     """Return sequences with the batch first."""
-    return x if x.shape[0] == BATCH else x.transpose(0, 1)
+    values: numpy.ndarray = to_numpy(x)
+    return values if x.shape[0] == BATCH else values.swapaxes(0, 1)
 
 
-def _varies(values: Any, axis: int) -> bool:
-    return not bool((values == values.select(axis, 0).unsqueeze(axis)).all())
+def _varies(values: numpy.ndarray, axis: int) -> bool:
+    return not bool((values == values.take([0], axis)).all())

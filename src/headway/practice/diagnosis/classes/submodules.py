@@ -25,6 +25,9 @@ FEED_FORWARD = (
     "feed_forward ff ffn mlp feed_forward_block feedforward position_wise_feed_forward positionwise_feed_forward pos_ffn ffn_block"
 )
 
+LIBRARIES = ("numpy", "torch", "jax", "mlx")
+"""Libraries that ready-made submodules compute with."""
+
 WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att\w*\("
 """Pattern of source code in which the attention returns more than its output."""
 
@@ -144,7 +147,7 @@ def _taken_as(kind: str, subject: Subject) -> list[str]:
     return [snake(name) for name in of_kind if bool(re.search(OF_SOURCE, snake(name))) == kind.startswith("cross_")]
 
 
-class _Linear:
+class ReadyLinear:
     """A linear layer with a weight of shape (out, in), for libraries that have none."""
 
     def __init__(self, library: str, inner: int, outer: int) -> None:
@@ -160,7 +163,7 @@ def _classes(library: str) -> dict[Kind, Any]:
     base = object if nn is None else nn.Module
 
     def linear(inner: int, outer: int) -> Any:
-        return _Linear(library, inner, outer) if nn is None else nn.Linear(inner, outer)
+        return ReadyLinear(library, inner, outer) if nn is None else nn.Linear(inner, outer)
 
     class Part(base):  # type: ignore[misc, valid-type]
         """A part whose sizes may be read under any name."""
@@ -208,29 +211,42 @@ def _classes(library: str) -> dict[Kind, Any]:
             weights = FeedForwardWeights(_weights(self.up), _weights(self.down))
             return functions.feed_forward(x, weights, activation=ACTIVATIONS[self.spec.activation])
 
+    class Norm(Part):
+        def __init__(self, spec: Submodule) -> None:
+            super().__init__()
+            made = linear(1, spec.width)
+            self.weight, self.bias = made.weight[:, 0], made.bias
+
+        def forward(self, x: Any, *others: Any, **named: Any) -> Any:
+            return functions.layer_norm(x, self.weight, self.bias)
+
+    def norm(spec: Submodule) -> Any:
+        return Norm(spec) if nn is None else nn.LayerNorm(spec.width)
+
     class Block(Part):
         """A block of GPT-2 that takes its input from any arguments, and returns what else the block that it replaces returned."""
 
         def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            modules: Any = nn
-            self.norm_1, self.norm_2 = modules.LayerNorm(spec.width), modules.LayerNorm(spec.width)
+            self.norm_1, self.norm_2 = norm(spec), norm(spec)
             self.attention, self.feed_forward = Attention(replace(spec, is_causal=True)), FeedForward(spec)
             self.spec, self.extras = spec, None
 
         def forward(self, *others: Any, **named: Any) -> Any:
-            x = next(each for each in (*others, *named.values()) if is_floating(each) and each.shape[-1] == self.spec.width)
+            arrays = [each for each in (*others, *named.values()) if getattr(each, "ndim", 0) > 1]
+            x = next(each for each in arrays if is_floating(each) and each.shape[-1] == self.spec.width)
             x = x + self.attention(self.norm_1(x))
             x = x + self.feed_forward(self.norm_2(x))
             return x if self.extras is None else (x, *self.extras)
 
     if library != "torch":
-        Attention.__call__, FeedForward.__call__ = Attention.forward, FeedForward.forward
+        for each in (Attention, FeedForward, Norm, Block):
+            each.__call__ = each.forward
     return {
         "attention": Attention,
         "feed_forward": FeedForward,
         "block": Block,
-        "norm": lambda spec: nn.LayerNorm(spec.width) if nn else None,
+        "norm": norm,
     }
 
 

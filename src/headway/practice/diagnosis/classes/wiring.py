@@ -9,32 +9,38 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from headway.arrays import to_numpy
-from headway.practice.diagnosis.classes.slots import is_module, module_library
+from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.classes.children import children, every_part, is_container, method_of, put
+from headway.practice.diagnosis.classes.slots import module_library, slots_of
 from headway.practice.diagnosis.classes.submodules import Kind, Submodule, kind_of
 from headway.practice.names import fitting
 
 
-def parts_of(module: Any) -> Iterator[tuple[Any, str, Any, Kind]]:
-    """Yield the outermost parts of a module of torch or MLX: their owner, the name in it, the part, and its kind."""
-    for name, child in _children(module):
-        kind = None if _has_no_effect(child) else kind_of(name) or kind_of(type(child).__name__)
+class OtherPartsError(ValueError):
+    """An instance that has other parts than those that ready-made ones replace."""
+
+
+MODES = ("training", "train", "is_training", "deterministic")
+"""Parameters that turn dropout on or off, which are no operands."""
+
+
+def parts_of(module: Any) -> Iterator[tuple[Any, Any, Any, Kind]]:
+    """Yield the outermost parts of a module or object: their owner, the name in it, the part, and its kind."""
+    for name, child in children(module):
+        kind = None if _has_no_effect(child) else kind_of(str(name)) or kind_of(type(child).__name__)
         if kind is not None and not _is_wrapper(child, kind):
             yield module, name, child, kind
         else:
             yield from parts_of(child)
-
-
-def _children(module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the modules that a module holds as attributes, with their names."""
-    children = module.named_children() if module_library(type(module)) == "torch" else module.children().items()
-    yield from ((name, child) for name, child in children if is_module(child))
 
 
 def _has_no_effect(part: Any) -> bool:
@@ -44,10 +50,11 @@ def _has_no_effect(part: Any) -> bool:
 
 def _is_wrapper(part: Any, kind: Kind) -> bool:
     """Return True for a module around other parts: a list, or one that takes what it connects to its residual."""
-    forward = getattr(type(part), "forward" if module_library(type(part)) == "torch" else "__call__", None)
-    if forward is None or forward.__qualname__.startswith(("Module.", "_forward_unimplemented")):
+    method = method_of(type(part))
+    if method is None or is_container(part):
         return True
-    taken = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
+    parameters = list(inspect.signature(getattr(type(part), method)).parameters.values())[1:]
+    taken = [each for each in parameters if each.default is each.empty and each.name not in MODES]
     return kind == "norm" and (len(taken) > 1 or any(True for _ in parts_of(part)))
 
 
@@ -55,30 +62,30 @@ ATTENDING = {"transformer_block", "encoder_layer", "decoder_layer"}
 """Parts that a block may be."""
 
 
-def wire_blocks(model: Any, spec: Submodule, run: Callable[[numpy.ndarray], Any]) -> None:
+def wire_blocks(model: Any, spec: Submodule, library: str, run: Callable[[numpy.ndarray], Any]) -> None:
     """Replace a model's blocks by ready-made ones, after checks that only the model as it is can answer.
 
     run   token ids (batch, seq_len) → the model's output
 
-    Errors   ValueError if it has no blocks, if its file defines some that are not judged by themselves, if a later token has an effect
+    Errors   OtherPartsError if it has no blocks, if its file defines some that are not judged by themselves, if a later token has an effect
              on an earlier position, or if the order of tokens has none
     """
     blocks = _blocks_of(model)
     own = [type(block).__name__ for _, _, block in blocks if type(block).__module__ == type(model).__module__]
     if not blocks or not all(any(fitting(name)) for name in own):
-        raise ValueError(f"got blocks {own}, expected some that are judged by themselves")
-    extras = _expect_causal(model, blocks[0][2], blocks[-1][2], run)
+        raise OtherPartsError(f"got blocks {own}, expected some that are judged by themselves")
+    extras = _expect_causal(model, blocks, run)
     for owner, name, _ in blocks:
-        made = replace(spec, kind="block").made("torch")
+        made = replace(spec, kind="block").made(library)
         made.extras = extras
-        setattr(owner, name, made)
+        put(owner, name, made)
 
 
-def _blocks_of(model: Any) -> list[tuple[Any, str, Any]]:
+def _blocks_of(model: Any) -> list[tuple[Any, Any, Any]]:
     """Return the blocks of the outermost list of blocks in a model: their owner, the name in it, and the block."""
-    for owner in model.modules():
-        if type(owner).__name__ in ("ModuleList", "Sequential", "ModuleDict"):
-            found = [(owner, name, child) for name, child in owner.named_children() if is_block(child)]
+    for owner in every_part(model):
+        if is_container(owner) or type(owner).__name__ in ("ModuleList", "Sequential", "ModuleDict"):
+            found = [(owner, name, child) for name, child in children(owner) if is_block(child)]
             if found:
                 return found
     return []
@@ -86,67 +93,98 @@ def _blocks_of(model: Any) -> list[tuple[Any, str, Any]]:
 
 def is_block(module: Any) -> bool:
     """Return True for a module with attention and a feed-forward, or with the name of a layer."""
-    if type(module).__module__.startswith("torch.") or type(module).forward.__qualname__.startswith(("Module.", "_forward_unimplemented")):
+    if type(module).__module__.startswith("torch.") or method_of(type(module)) is None or is_container(module):
         return False
     kinds = {kind for *_, kind in parts_of(module)}
     return {"attention", "feed_forward"} <= kinds or bool(ATTENDING & {*itertools.chain(*fitting(type(module).__name__))})
 
 
-def _expect_causal(model: Any, first: Any, last: Any, run: Callable[[numpy.ndarray], Any]) -> tuple[Any, ...] | None:
+class _Recorder:
+    """A block in whose place this is called, and what it returned."""
+
+    def __init__(self, block: Any) -> None:
+        self.block, self.outputs = block, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.block, name)
+
+    def __call__(self, *others: Any, **named: Any) -> Any:
+        self.outputs.append(called(self.block, *others, **named))
+        return self.outputs[-1]
+
+    forward = __call__
+
+
+def called(part: Any, *others: Any, **named: Any) -> Any:
+    """Return what a part computes."""
+    return (part if module_library(type(part)) else getattr(part, method_of(type(part)) or "__call__"))(*others, **named)
+
+
+def without_gradients() -> Any:
+    """Return a context without gradients if torch is loaded."""
+    return sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
+
+
+def _expect_causal(model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Callable[[numpy.ndarray], Any]) -> tuple[Any, ...] | None:
     """Check with random weights which positions the blocks' outputs depend on.
 
     Returns what a block returns after its output, None for a single value.
     """
-    import torch
-
-    random, drawn = torch.Generator().manual_seed(7), [(each, each.data.clone()) for each in model.parameters()]
+    random = numpy.random.default_rng(7)
+    drawn = [(slot, as_numbers(slot.array).copy()) for slot in slots_of(model, type(model).__module__) if slot.is_parameter]
     ids = numpy.array([[3, 1, 4, 2], [0, 2, 1, 3]])
     later, swapped = ids.copy(), ids[:, [1, 0, 2, 3]]
     later[:, -1] = (ids[:, -1] + 1) % 5
-    found: dict[Any, list[Any]] = {first: [], last: []}
-    hooks = [each.register_forward_hook(lambda module, given, output: found[module].append(output)) for each in found]
-    with torch.no_grad():
-        for each, _ in drawn:
-            each.data.copy_(torch.randn(each.shape, generator=random) * 0.5 + (each.ndim == 1))
+    recorders = [_Recorder(block) for *_, block in (blocks[0], blocks[-1])]
+    places = [each[:2] for each in (blocks[0], blocks[-1])][: len(blocks)]
+    for (owner, name), recorder in zip(places, recorders, strict=False):
+        put(owner, name, recorder)
+    with without_gradients():
+        for slot, values in drawn:
+            slot.write(random.standard_normal(values.shape) * 0.5 + (values.ndim == 1))
+        try:
+            run(ids)
+        except Exception:  # a model of single texts
+            ids, later, swapped = ids[0], later[0], swapped[0]
+        for recorder in recorders:
+            recorder.outputs.clear()
         for tokens in (ids, later, swapped):
             run(tokens)
-        for each, values in drawn:
-            each.data.copy_(values)
-    for hook in hooks:
-        hook.remove()
-    if [len(outputs) for outputs in found.values()] != [3] * len(found):
-        raise ValueError("got blocks that are not called once in each pass")
-    extras = found[first][0][1:] if isinstance(found[first][0], tuple) else None
-    before, after, _ = (_hidden(output) for output in found[last])
-    one, _, other = (_hidden(output) for output in found[first])
-    if not numpy.allclose(after[:, :-1], before[:, :-1], rtol=1e-4, atol=1e-5) or numpy.allclose(after[:, -1], before[:, -1]):
-        raise ValueError("got an effect of a later token, expected a causal model")
-    if numpy.allclose(one[:, -1], other[:, -1], rtol=1e-4, atol=1e-5):
-        raise ValueError("got no effect of the order of tokens, expected positions")
+        for slot, values in drawn:
+            slot.write(values)
+    first, last = recorders[0].outputs, recorders[len(places) - 1].outputs
+    if [len(first), len(last)] != [3, 3]:
+        raise OtherPartsError("got blocks that are not called once in each pass")
+    extras = tuple(first[0][1:]) if isinstance(first[0], tuple | list) else None
+    before, after, _ = map(_hidden, last)
+    one, _, other = map(_hidden, first)
+    earlier, newest = (..., slice(-1), slice(None)), (..., -1, slice(None))
+    if not numpy.allclose(after[earlier], before[earlier], rtol=1e-4, atol=1e-5) or numpy.allclose(after[newest], before[newest]):
+        raise OtherPartsError("got an effect of a later token, expected a causal model")
+    if numpy.allclose(one[newest], other[newest], rtol=1e-4, atol=1e-5):
+        raise OtherPartsError("got no effect of the order of tokens, expected positions")
     return extras
 
 
 def _hidden(output: Any) -> numpy.ndarray:
-    values: numpy.ndarray = to_numpy(output[0] if isinstance(output, tuple) else output)
+    values: numpy.ndarray = to_numpy(output[0] if isinstance(output, tuple | list) else output)
     return values
 
 
-def wire(module: Any, spec: Submodule) -> None:
+def wire(module: Any, spec: Submodule, library: str) -> None:
     """Replace a module's parts by ready-made ones.
 
-    Errors   ValueError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
+    Errors   OtherPartsError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
     """
     parts = list(parts_of(module))
     kinds = [kind for *_, kind in parts]
     own = [part for *_, part, _ in parts if not type(part).__module__.startswith(("torch.", "mlx."))]
-    library = module_library(type(module))
     if (
-        library is None
-        or "attention" not in kinds
+        "attention" not in kinds
         or kinds.count("feed_forward") != 1
         or not own
         or not all(any(fitting(type(part).__name__)) for part in own)
     ):
-        raise ValueError(f"got parts {kinds}, expected those of a layer")
+        raise OtherPartsError(f"got parts {kinds}, expected those of a layer")
     for owner, name, _, kind in parts:
-        setattr(owner, name, replace(spec, kind=kind).made(library))
+        put(owner, name, replace(spec, kind=kind).made(library))

@@ -199,7 +199,8 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _attribute(package: str, name: str) -> Any:
-    """Return a placeholder for an attribute of a package; for beartype.typing, that of the module it copies."""
+    """Return a placeholder for an attribute of a package; for a copy of typing, the type."""
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(typing, name, None) if package == "beartype.typing" else Placeholder(f"{package}.{name}")
+    copied = getattr(typing, name, None) if package.endswith(".typing") else None
+    return copied or Placeholder(f"{package}.{name}")
