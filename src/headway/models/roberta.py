@@ -46,7 +46,7 @@ class Config(EncoderConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(self, "type_vocab_size")
-        if not 0 <= self.pad_token_id < self.max_position_embeddings - 1:
+        if not -1 <= self.pad_token_id < self.max_position_embeddings - 1:
             raise CheckpointError(
                 f"got config.json with pad_token_id={self.pad_token_id} and max_position_embeddings={self.max_position_embeddings}, "
                 "expected a position after the padding token's"
