@@ -127,8 +127,7 @@ def convert(folder: Path, path: Path, *, kind: str = "F32", pooling: int | None 
     if labels:
         writer.add_classifier_output_labels(labels)
     add_vocabulary(writer, folder)
-    if config.model_type != "distilbert":
-        writer.add_token_type_count(config.type_vocab_size)
+    writer.add_token_type_count(getattr(config, "type_vocab_size", 1))
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.BERT, config.num_hidden_layers)
     for name, array in load_file(folder / "model.safetensors").items():
         name = name.removeprefix("bert.").removeprefix("roberta.").removeprefix("distilbert.")

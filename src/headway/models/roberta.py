@@ -41,7 +41,7 @@ class Config(EncoderConfig):
 
     model_type: str = "roberta"
     type_vocab_size: int = 2
-    pad_token_id: int = 1
+    pad_token_id: int = 1  # -1 if the position embedding starts with the row of the first token
 
     def __post_init__(self) -> None:
         super().__post_init__()
