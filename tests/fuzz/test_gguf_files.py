@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 
 from headway.checkpoints import open_checkpoint
+from headway.checkpoints.classification import read_classifier_options
+from headway.checkpoints.sentence_transformers import read_sentence_options
 from headway.gguf_file import ARRAY, SCALARS, STRING
 from headway.tokenizers import load_tokenizer
+from headway.tokenizers.library import LibraryTokenizer
 from tests.fuzz.mutations import BYTES_PER_BYTE, mutate_bytes, num_mutants, report, run
 
 gguf = pytest.importorskip("gguf", reason="llama.cpp's package gguf is not installed")
 
+from tests.checkpoints.gguf_encoder_files import convert, save  # noqa: E402
 from tests.checkpoints.gguf_files import VOCAB_SIZE, write_gguf  # noqa: E402
 from tests.checkpoints.test_gguf import METADATA, MODELS, SIZES  # noqa: E402
 
@@ -25,6 +29,7 @@ SMALL_METADATA = {
     **{"embedding_length": 32, "feed_forward_length": 32, "block_count": 1, "attention.head_count": 2, "attention.head_count_kv": 1},
 }
 QUANTIZED = {"embd.weight": "Q4_0", "output.weight": "Q4_0", "_q.weight": "Q8_0", "_down.weight": "Q8_0", "_up.weight": "F16"}
+ENCODERS = ("BertModel", "XLMRobertaForSequenceClassification", "RobertaModel")
 CASES = ("llama", "mixtral", "qwen3moe", "gemma3", "gpt-oss")
 EDGES = (
     0,
@@ -63,6 +68,12 @@ def sample(path: Path, case: str) -> bytes:
     config = module.Config(**SIZES | SMALL | keys)
     write_gguf(path, name, module, config, METADATA | SMALL_METADATA | metadata, QUANTIZED)
     return path.read_bytes()
+
+
+def encoder_sample(folder: Path, kind: str) -> bytes:
+    """A file of an encoder with a tokenizer of its own kind."""
+    keys = {"type_vocab_size": 1, "num_labels": 1} if kind.startswith("XLM") else {}
+    return convert(save(folder / kind, kind, **keys), folder / f"{kind}.gguf", kind="Q8_0", pooling=2).read_bytes()
 
 
 def fields(content: bytes) -> list[tuple[int, str]]:
@@ -134,12 +145,17 @@ def test_a_sample_has_the_fields_of_its_header(tmp_path):
 @pytest.mark.filterwarnings("ignore")  # overflow in the arithmetic of absurd rotary scalings
 def test_gguf_files(tmp_path):
     path = tmp_path / "model.gguf"
-    samples = [sample(path, case) for case in CASES]
+    samples = [sample(path, case) for case in CASES] + [encoder_sample(tmp_path, kind) for kind in ENCODERS]
 
     def attempt(mutant: bytes) -> None:
         path.write_bytes(mutant)
         open_checkpoint(path, dtype=None)
-        load_tokenizer(path).encode("ab a")
+        tokenizer = load_tokenizer(path)
+        tokenizer.encode("ab a")
+        if isinstance(tokenizer, LibraryTokenizer):
+            tokenizer.encode_pair("ab", "a")
+        read_sentence_options(path)
+        read_classifier_options(path)
 
     for each in samples:
         attempt(each)

@@ -152,7 +152,7 @@ def test_a_text_without_a_first_space(tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"model": "bert"}, r"tokenizer\.ggml\.model='bert', expected 'gpt2' or 'llama'"),
+        ({"model": "rwkv"}, r"tokenizer\.ggml\.model='rwkv', expected 'gpt2', 'llama', 'bert' or 't5'"),
         ({"pre": "klingon"}, r"tokenizer\.ggml\.pre='klingon', expected one of gpt-2"),
         ({"token_type": [1]}, r"token_type=\[1\], expected 600 numbers from 1 to 6"),
         ({"eos_token_id": 10**6}, r"eos_token_id=1000000, expected a token id from 0 to 599"),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.checkpoints.gguf_texts import gguf_labels
 from headway.checkpoints.sentence_transformers import ACTIVATIONS, model_max_length, read_optional
 from headway.errors import CheckpointError, UnsupportedError
 from headway.json_files import short_repr
@@ -34,11 +35,12 @@ class ClassifierOptions:
 
 
 def read_classifier_options(path: Path) -> ClassifierOptions:
-    """Read the labels in config.json, the activation of a CrossEncoder, and the tokenizer's maximum length.
+    """Read the labels in config.json or a GGUF file, the activation of a CrossEncoder, and the tokenizer's maximum length.
 
     path   a model folder, or a file in it
 
-    Errors   UnsupportedError for a head of another task, or an activation that is not supported; CheckpointError for a broken file.
+    Errors   UnsupportedError for a head of another task or without its hidden layer, or an activation that is not supported;
+             CheckpointError for a broken file.
     """
     folder = path.parent if path.is_file() else path
     keys, own = read_optional(folder / "config.json"), read_optional(folder / "config_sentence_transformers.json")
@@ -57,7 +59,10 @@ def read_classifier_options(path: Path) -> ClassifierOptions:
             "expected a reranker without prompts"
         )
     return ClassifierOptions(
-        _names(folder, keys), str(problem_type) if problem_type else None, _activation(folder, keys, own), model_max_length(folder)
+        gguf_labels(path) or _names(folder, keys),
+        str(problem_type) if problem_type else None,
+        _activation(folder, keys, own),
+        model_max_length(folder),
     )
 
 

@@ -12,13 +12,15 @@ import numpy
 
 from headway.arrays import check_computing
 from headway.checkpoints.gguf_blocks import PLAIN, QuantizedRows, dequantize
-from headway.checkpoints.gguf_keys import config_keys
+from headway.checkpoints.gguf_keys import config_keys, shape_of
 from headway.checkpoints.reading import Checkpoint, read_config
 from headway.checkpoints.weight_tree import expect_enough_tensors, read_weights
 from headway.errors import CheckpointError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
 from headway.models import architecture
+from headway.models.encoder_names import EncoderNames, HeadNames, stored_encoder
+from headway.models.encoder_spec import EncoderSpec
 from headway.models.spec import DecoderSpec, NormSpec
 from headway.models.stored import Stored
 from headway.models.tensor_names import EXPERTS, TensorNames, stored_decoder
@@ -48,12 +50,27 @@ PARTS = {
     f"{EXPERTS}down": "ffn_down_exps.{}",
     "feed_forward_output_norm": "post_ffw_norm",
 }
+ENCODER = EncoderNames(
+    "token_embd",
+    "blk.{}",
+    {
+        **{part: name for part, name in PARTS.items() if part.startswith("attention.")},
+        "attention_sum_norm": "attn_output_norm",
+        "feed_forward.up": "ffn_up",
+        "feed_forward.down": "ffn_down",
+        "feed_forward_sum_norm": "layer_output_norm",
+    },
+    "token_embd_norm",
+    HeadNames("", "", "", ("",), classifier_output="cls.output", classifier_dense="cls"),
+    position_embedding="position_embd",
+    token_type_embedding="token_types",
+)
 END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 """Keys of tokenizer.ggml whose tokens end a text."""
 
 
 def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32", device: str | None = None) -> Checkpoint:
-    """Load a GGUF file, version 2 or 3, of a decoder.
+    """Load a GGUF file, version 2 or 3, of a decoder or an encoder.
 
     dtype   dtype of the weights; None leaves float32, float16 and bfloat16 as they are, and converts a quantized matrix when it is used
 
@@ -66,14 +83,19 @@ def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32"
     keys = config_keys(file)
     module = architecture(keys["model_type"])
     config = read_config(module, keys, ())
-    name = str(file.metadata["general.architecture"])
-    attention = module.spec(config).layers[0].attention
-    heads = {"attn_q": attention.num_heads, "attn_k": attention.num_kv_heads} if name in PERMUTED else {}
+    spec, heads = module.spec(config), {}
+    if file.metadata["general.architecture"] in PERMUTED:
+        attention = spec.layers[0].attention
+        heads = {"attn_q": attention.num_heads, "attn_k": attention.num_kv_heads}
     tensors = _Tensors(file, heads, keeps_blocks=dtype is None).by_name()
     expect_enough_tensors(config, tensors)
-    spec = _without_offsets(module.spec(config))
-    names = _names(file)
-    table = stored_decoder(spec, names, is_tied="output.weight" not in file.tensors) | _stored_sinks(spec, names)
+    if module.KIND == "encoder":
+        table = _stored_encoder(spec)
+        if spec.classifier.hidden is None:
+            tensors = {name: tensor for name, tensor in tensors.items() if name.partition(".")[0] != "cls"}
+    else:
+        spec, names = _without_offsets(spec), _names(file)
+        table = stored_decoder(spec, names, is_tied="output.weight" not in file.tensors) | _stored_sinks(spec, names)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, _generation_config(file))
 
@@ -88,6 +110,12 @@ def _names(file: GGUFFile) -> TensorNames:
     if "blk.0.ffn_norm.weight" not in file.tensors:  # gpt-oss
         parts["feed_forward_norm"] = "post_attention_norm"
     return TensorNames("token_embd", "blk.{}", parts, "output_norm", position_embedding="position_embd", output_head="output")
+
+
+def _stored_encoder(spec: EncoderSpec) -> dict[str, Stored]:
+    """Return the place of each leaf of an encoder, and of its classifier unless its hidden layer is the pooler, which no file has."""
+    parts = (None, "classifier") if spec.classifier.hidden else (None,)
+    return {path: place for path, place in stored_encoder(spec, ENCODER, is_tied=False).items() if place.part in parts}
 
 
 def _stored_sinks(spec: DecoderSpec, names: TensorNames) -> dict[str, Stored]:
@@ -140,7 +168,7 @@ class _Tensors:
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor."""
         stacked = EXPERT.fullmatch(name)
-        return self.file.tensors[f"{stacked[1]}.{stacked[3]}"].shape[1:] if stacked else self.file.tensors[name].shape
+        return self.file.tensors[f"{stacked[1]}.{stacked[3]}"].shape[1:] if stacked else shape_of(self.file, name)
 
     def tensor(self, name: str) -> Any:
         """Return a tensor over the mapped file if it is float32, float16 or bfloat16, else in float32 or as QuantizedRows."""
@@ -148,8 +176,9 @@ class _Tensors:
         stored_name = f"{stacked[1]}.{stacked[3]}" if stacked else name
         info = self.file.tensors[stored_name]
         number_format = info.format
-        row_bytes = info.shape[-1] // number_format.block_size * number_format.num_bytes
-        rows = self.file.data(stored_name).reshape(*info.shape[:-1], row_bytes)
+        shape = shape_of(self.file, stored_name)
+        row_bytes = shape[-1] // number_format.block_size * number_format.num_bytes
+        rows = self.file.data(stored_name).reshape(*shape[:-1], row_bytes)
         rows = rows[int(stacked[2])] if stacked else rows
         part = name.split(".")[-2]
         if part in self.heads and rows.ndim == 1:  # a bias, whose rows are its numbers

@@ -19,6 +19,8 @@ from headway.models.rope import rope_of_factors
 
 LARGE_GEMMAS = {"gemma2": 46, "gemma3": 62}
 """Number of layers of the 27B models, whose attention scale depends on the hidden size."""
+MAY_HAVE_ONE_ROW = ("token_types.weight", "cls.output.weight")
+"""Matrices that llama.cpp's quantizer writes as a vector if they have one row."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,27 @@ class Metadata:
         """Return True if the file has a tensor."""
         return tensor in self.file.tensors
 
+    def num_rows(self, tensor: str) -> int:
+        """Return the number of rows of a matrix, which has to be in the file.
+
+        Errors   CheckpointError for a file without it.
+        """
+        if tensor not in self.file.tensors:
+            raise CheckpointError(f"got {self.file.path} without the tensor {tensor}, expected a language model")
+        return shape_of(self.file, tensor)[0]
+
     def factors(self, tensor: str) -> list[float]:
         """Return a tensor of factors of the rotary frequencies."""
         if self.file.tensors[tensor].format.name != "F32":
             raise CheckpointError(f"got {self.file.path} with {tensor} in {self.file.tensors[tensor].format.name}, expected F32")
         values: list[float] = self.file.data(tensor).view("<f4").tolist()
         return values
+
+
+def shape_of(file: GGUFFile, tensor: str) -> tuple[int, ...]:
+    """Return the shape of a tensor, that of a matrix also for one whose single row the file has as a vector."""
+    shape = file.tensors[tensor].shape
+    return (1, *shape) if tensor in MAY_HAVE_ONE_ROW and len(shape) == 1 else shape
 
 
 def config_keys(file: GGUFFile) -> dict[str, Any]:
@@ -108,10 +125,8 @@ def config_keys(file: GGUFFile) -> dict[str, Any]:
 def _sizes(metadata: Metadata) -> dict[str, Any]:
     """Return the keys that all architectures but GPT-2 share."""
     hidden, heads = metadata.integer("embedding_length"), metadata.integer("attention.head_count")
-    if "token_embd.weight" not in metadata.file.tensors:
-        raise CheckpointError(f"got {metadata.file.path} without the tensor token_embd.weight, expected a language model")
     keys = {
-        "vocab_size": metadata.file.tensors["token_embd.weight"].shape[0],
+        "vocab_size": metadata.num_rows("token_embd.weight"),
         "hidden_size": hidden,
         "intermediate_size": metadata.integer("feed_forward_length", metadata.get("expert_feed_forward_length")),
         "num_hidden_layers": metadata.num_layers(),
@@ -302,8 +317,37 @@ def _gpt2(metadata: Metadata) -> dict[str, Any]:
     }
 
 
+def _bert(metadata: Metadata) -> dict[str, Any]:
+    """Return the keys of BERT, DistilBERT or RoBERTa, which differ in their token types and classifiers.
+
+    The position embedding of a file starts with the row of the first token.
+    """
+    keys: dict[str, Any] = {
+        "vocab_size": metadata.num_rows("token_embd.weight"),
+        "hidden_size": metadata.integer("embedding_length"),
+        "num_hidden_layers": metadata.num_layers(),
+        "num_attention_heads": metadata.integer("attention.head_count"),
+        "intermediate_size": metadata.integer("feed_forward_length"),
+        "max_position_embeddings": metadata.num_rows("position_embd.weight"),
+        "layer_norm_eps": metadata.get("attention.layer_norm_epsilon", 1e-12),
+    }
+    if metadata.has("cls.output.weight"):
+        keys["num_labels"] = metadata.num_rows("cls.output.weight")
+    if not metadata.has("token_types.weight"):
+        return keys | {"model_type": "distilbert"}
+    keys["type_vocab_size"] = metadata.num_rows("token_types.weight")
+    is_bert = metadata.file.metadata.get("tokenizer.ggml.model") == "bert" and not has_classifier(metadata.file)
+    return keys | ({"model_type": "bert"} if is_bert else {"model_type": "roberta", "pad_token_id": -1})
+
+
+def has_classifier(file: GGUFFile) -> bool:
+    """Return True if an encoder's file has a whole classifier; that of a BERT lacks the pooler, which is its hidden layer."""
+    return {"cls.weight", "cls.output.weight"} <= set(file.tensors)
+
+
 ARCHITECTURES: dict[str, Callable[[Metadata], dict[str, Any]]] = {
     **{"llama": _llama, "qwen2": _qwen2, "qwen3": _qwen3, "qwen3moe": _qwen3moe, "gemma": _gemma, "gemma2": _gemma2, "gemma3": _gemma3},
     **{"phi3": _phi3, "smollm3": _smollm3, "granite": _granite, "olmo2": _olmo2, "olmoe": _olmoe, "gpt-oss": _gpt_oss, "gpt2": _gpt2},
+    **{"bert": _bert},
 }
 """The keys of config.json by llama.cpp's name of the architecture."""

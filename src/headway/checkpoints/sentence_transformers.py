@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy
 
+from headway.checkpoints.gguf_texts import gguf_pooling
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.errors import CheckpointError, UnsupportedError
 from headway.json_files import read_json_array, read_json_object, short_repr
@@ -64,7 +65,7 @@ class SentenceOptions:
     default_prompt_name  name of the prompt put before every text; None for none
     similarity           the similarity of two vectors: one of SIMILARITIES
     truncate_dim         number of elements of a vector that are kept; None for all
-    is_declared          True if the folder has a modules.json
+    is_declared          True if the folder has a modules.json, or a GGUF file names the pooling
     """
 
     pools: tuple[str, ...] = ("mean",)
@@ -82,7 +83,8 @@ class SentenceOptions:
 def read_sentence_options(path: Path) -> SentenceOptions:
     """Read modules.json and the files it names, sentence_bert_config.json and config_sentence_transformers.json.
 
-    path   a model folder, or a file in it; a folder without these files gets mean pooling and normalization
+    path   a model folder, or a file in it; a folder without these files gets the pooling that a GGUF file names, else the mean, and
+           normalization
 
     Errors   UnsupportedError for a module or an option that is not supported; CheckpointError for a broken file.
     """
@@ -99,7 +101,8 @@ def read_sentence_options(path: Path) -> SentenceOptions:
     )
     modules = _modules(folder)
     if modules is None:
-        return options
+        pooling = gguf_pooling(path)
+        return options if pooling is None else replace(options, pools=pooling, is_declared=True)
     pools, includes_prompt, steps = _modules_options(folder, modules)
     return replace(options, pools=pools, includes_prompt=includes_prompt, steps=steps, is_declared=True)
 

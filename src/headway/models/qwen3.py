@@ -24,6 +24,7 @@ Weights = decoder.Weights
 class Config(qwen2.Config):
     """The keys of config.json that affect the result."""
 
+    head_dim: int = 128
     attention_bias: bool = False
 
 

@@ -41,12 +41,12 @@ class Config(EncoderConfig):
 
     model_type: str = "roberta"
     type_vocab_size: int = 2
-    pad_token_id: int = 1
+    pad_token_id: int = 1  # -1 if the position embedding starts with the row of the first token
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(self, "type_vocab_size")
-        if not 0 <= self.pad_token_id < self.max_position_embeddings - 1:
+        if not -1 <= self.pad_token_id < self.max_position_embeddings - 1:
             raise CheckpointError(
                 f"got config.json with pad_token_id={self.pad_token_id} and max_position_embeddings={self.max_position_embeddings}, "
                 "expected a position after the padding token's"

@@ -210,8 +210,14 @@ def longest_seq_len(max_position_embeddings: int, parameters: RopeParameters) ->
 
 
 def rotary_dim(head_dim: int, parameters: RopeParameters) -> int:
-    """Return the number of coordinates of a head that are rotated."""
-    return int(head_dim * parameters.get("partial_rotary_factor", 1.0))
+    """Return the number of coordinates of a head that are rotated.
+
+    Errors   CheckpointError for an odd number: two coordinates are rotated together.
+    """
+    part = parameters.get("partial_rotary_factor", 1.0)
+    if (dim := int(head_dim * part)) % 2:
+        raise CheckpointError(f"got config.json with head_dim={head_dim} and partial_rotary_factor={part}, expected an even product")
+    return dim
 
 
 def rotary_tables(positions: Array, dim: int, parameters: RopeParameters, *, like: Array) -> tuple[Array, Array]:

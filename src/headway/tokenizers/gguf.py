@@ -1,6 +1,6 @@
-"""The tokenizer in a GGUF file: byte-level BPE ("gpt2") or SentencePiece ("llama").
+"""The tokenizer in a GGUF file: byte-level BPE ("gpt2"), SentencePiece ("llama", "t5") or WordPiece ("bert").
 
-    tokenizer.ggml.model          gpt2 or llama
+    tokenizer.ggml.model          gpt2, llama, t5 or bert
     tokenizer.ggml.pre            name of the pattern that splits a text before byte-level BPE
     tokenizer.ggml.tokens         the tokens, by id
     tokenizer.ggml.token_type     1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
@@ -14,6 +14,7 @@ Source   ggml-org/ggml, docs/gguf.md; ggml-org/llama.cpp, src/llama-vocab.cpp
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,9 +27,11 @@ from headway.errors import TokenizerError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
 from headway.tokenizers.byte_level import QWEN2_PATTERN
+from headway.tokenizers.gguf_encoders import unigram_of_tokens, wordpiece_of_tokens
 from headway.tokenizers.library import LibraryTokenizer, raise_library_error
 from headway.tokenizers.sentencepiece_model import open_model
 from headway.tokenizers.sentencepiece_tokenizer import Rules, SentencePieceTokenizer
+from headway.tokenizers.special_tokens import BERT
 from headway.tokenizers.tokenizer import Tokenizer
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
@@ -42,7 +45,9 @@ GPT4O_PATTERN = (
 )
 TEKKEN_PATTERN = rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}|{_REST}"
 PATTERNS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("gpt-2", "phi-2", "olmo", "mpt", "jais", "trillion", "granite-docling", "a.x-4.0", "mellum"), (GPT2_PATTERN,)),
+    **dict.fromkeys(
+        ("gpt-2", "phi-2", "olmo", "mpt", "jais", "trillion", "granite-docling", "a.x-4.0", "mellum", "roberta-bpe"), (GPT2_PATTERN,)
+    ),
     **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"), (r"\p{N}", GPT2_PATTERN)),
     **dict.fromkeys(
         ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"), (LLAMA3_PATTERN,)
@@ -55,6 +60,10 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 ADDS_BEGIN = ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "tekken")
 """Byte-level BPE whose texts begin with the bos token unless the file says otherwise."""
 NAMED = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token", "padding": "pad_token"}
+OF_ENCODERS = {"cls": "cls_token", "seperator": "sep_token", "mask": "mask_token"}
+"""Special tokens of encoders, with llama.cpp's spelling."""
+T5_IDS = {"eos_token": 1, "unk_token": 2, "pad_token": 0}
+"""The ids of special tokens that a file of a unigram model need not name."""
 MOST_TYPES = 6
 Element = TypeVar("Element")
 HINT = "download the file again"
@@ -79,6 +88,7 @@ class _Fields:
         if not _are(types, int, len(self.tokens)) or not all(1 <= each <= MOST_TYPES for each in types):
             raise self._error("token_type", types, f"{len(self.tokens):,} numbers from 1 to {MOST_TYPES}")
         self.types: Sequence[int] = types
+        self.is_encoder = file.metadata.get("general.architecture") == "bert"
         self.special = self._special_tokens()
 
     def tokenizer(self) -> Tokenizer:
@@ -91,7 +101,11 @@ class _Fields:
             return self._byte_level()
         if model == "llama":
             return self._sentencepiece()
-        raise self._error("model", model, "'gpt2' or 'llama'")
+        if model == "bert":
+            return self._wordpiece()
+        if model == "t5":
+            return self._unigram()
+        raise self._error("model", model, "'gpt2', 'llama', 'bert' or 't5'")
 
     def _error(self, key: str, value: object, expected: str) -> TokenizerError:
         return TokenizerError(f"got {self.file.path} with tokenizer.ggml.{key}={short_repr(value)}, expected {expected}", hint=HINT)
@@ -110,13 +124,16 @@ class _Fields:
 
     def _special_tokens(self) -> dict[str, str]:
         special = {}
-        for key, name in NAMED.items():
+        for key, name in (NAMED | (OF_ENCODERS if self.is_encoder else {})).items():
             token_id = self.file.metadata.get(f"tokenizer.ggml.{key}_token_id")
             if token_id is None:
                 continue
             if not isinstance(token_id, int) or isinstance(token_id, bool) or not 0 <= token_id < len(self.tokens):
                 raise self._error(f"{key}_token_id", token_id, f"a token id from 0 to {len(self.tokens) - 1}")
             special[name] = self.tokens[token_id]
+        if self.is_encoder:
+            begin_and_end = {"cls_token": special.get("bos_token"), "sep_token": special.get("eos_token")}
+            special = {name: token for name, token in begin_and_end.items() if token} | special
         return special
 
     def _templates(self) -> dict[str, str]:
@@ -141,22 +158,28 @@ class _Fields:
                 f"got {self.file.path} with tokenizer.ggml.pre={short_repr(name)}, expected one of {', '.join(PATTERNS)}",
                 hint="use the Hugging Face folder of the model",
             )
+        self._check_tokens()
         vocab = {token: token_id for token_id, token in enumerate(self.tokens)}
-        if len(vocab) < len(self.tokens):
-            raise TokenizerError(
-                f"got {self.file.path} with {len(self.tokens):,} tokens, of which {len(vocab):,} differ, expected different tokens",
-                hint=HINT,
-            )
         try:
             backend = tokenizers.Tokenizer(models.BPE(vocab=vocab, merges=self._merges(vocab), ignore_merges="llama" in name))
             splits = [pre_tokenizers.Split(Regex(pattern), behavior="isolated") for pattern in PATTERNS[name]]
             backend.pre_tokenizer = pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
             backend.decoder = decoders.ByteLevel()
             backend.add_tokens(self._added())
-            self._set_template(backend, adds_begin=self._flag("add_bos_token", name in ADDS_BEGIN))
+            adds_end = self._flag("add_eos_token", self.is_encoder)
+            self._set_template(backend, self._flag("add_bos_token", name in ADDS_BEGIN or self.is_encoder), adds_end)
         except BaseException as error:
             raise_library_error(error, f"load {self.file.path}")
         return LibraryTokenizer(backend, special_tokens=self.special, chat_templates=self._templates())
+
+    def _check_tokens(self) -> None:
+        """Raise TokenizerError for two equal tokens."""
+        num_different = len(set(self.tokens))
+        if num_different < len(self.tokens):
+            raise TokenizerError(
+                f"got {self.file.path} with {len(self.tokens):,} tokens, of which {num_different:,} differ, expected different tokens",
+                hint=HINT,
+            )
 
     def _merges(self, vocab: Mapping[str, int]) -> list[tuple[str, str]]:
         merges = []
@@ -167,20 +190,72 @@ class _Fields:
             merges.append((first, second))
         return merges
 
-    def _set_template(self, backend: tokenizers.Tokenizer, *, adds_begin: bool) -> None:
-        adds = {"bos_token": adds_begin and "bos_token" in self.special, "eos_token": self._flag("add_eos_token", False)}
-        if adds["eos_token"] and "eos_token" not in self.special:
+    def _set_template(self, backend: tokenizers.Tokenizer, adds_begin: bool, adds_end: bool) -> None:
+        """Add the bos and eos tokens to a text; in an encoder, also to each text of a pair."""
+        adds = {"bos_token": adds_begin and "bos_token" in self.special, "eos_token": adds_end}
+        if adds_end and "eos_token" not in self.special:
             raise self._error("add_eos_token", True, "an eos_token_id")
-        added = {name: self.special[name] for name, is_added in adds.items() if is_added}
-        if added:
-            parts = [added.get("bos_token"), "$A", added.get("eos_token")]
-            ids = [(content, self.tokens.index(content)) for content in set(added.values())]
-            backend.post_processor = processors.TemplateProcessing(single=[part for part in parts if part], special_tokens=ids)
+        begin, end = ([self.special[name]] if is_added else [] for name, is_added in adds.items())
+        if begin or end:
+            ids = [(content, self.tokens.index(content)) for content in {*begin, *end}]
+            pair = [*begin, "$A", *end, *(end if self.is_encoder else []), "$B", *end]
+            backend.post_processor = processors.TemplateProcessing(single=[*begin, "$A", *end], pair=pair, special_tokens=ids)
 
-    def _sentencepiece(self) -> SentencePieceTokenizer:
+    def _wordpiece(self) -> LibraryTokenizer:
+        names = ("lowercase", "strip_accents")
+        options = {
+            name: self._flag(f"normalizer.{name}", False) for name in names if f"tokenizer.ggml.normalizer.{name}" in self.file.metadata
+        }
+        try:
+            backend = wordpiece_of_tokens(self.file.path, self.tokens, self.types, self.special, options)
+            backend.add_tokens(self._added())
+        except BaseException as error:
+            raise_library_error(error, f"load {self.file.path}")
+        special = {name: content for name, content in (BERT | self.special).items() if backend.token_to_id(content) is not None}
+        return LibraryTokenizer(backend, special_tokens=special, cleans_up=True)
+
+    def _unigram(self) -> LibraryTokenizer:
+        charsmap = self.file.metadata.get("tokenizer.ggml.precompiled_charsmap", [])
+        if not _are(charsmap, int) or not all(-128 <= each < 256 for each in charsmap):
+            raise self._error("precompiled_charsmap", charsmap, "bytes")
+        # llama.cpp writes a flag of another meaning for the files of encoders that have only a tokenizer.json.
+        splits = self._flag("remove_extra_whitespaces", True) or self.is_encoder
+        ids = {"unk_token": self.types.index(UNKNOWN)} if UNKNOWN in self.types else {}
+        ids = ids if self.is_encoder else T5_IDS | ids
+        self.special = {name: self.tokens[token_id] for name, token_id in ids.items() if token_id < len(self.tokens)} | self.special
+        if "unk_token" not in self.special:
+            raise self._error("unknown_token_id", None, "a token id")
+        scores = self._scores()
+        if not all(map(math.isfinite, scores)):
+            raise self._error("scores", [each for each in scores if not math.isfinite(each)][:1], "finite numbers")
+        if "" in self.tokens:
+            raise self._error("tokens", "", "at least one character in each")
+        self._check_tokens()
+        try:
+            backend = unigram_of_tokens(
+                self.file.path,
+                self.tokens,
+                scores,
+                self.types,
+                self.special["unk_token"],
+                bytes(each & 255 for each in charsmap),
+                has_space=self._flag("add_space_prefix", True),
+                splits_at_spaces=splits,
+            )
+            backend.add_tokens(self._added())
+            self._set_template(backend, self._flag("add_bos_token", self.is_encoder), self._flag("add_eos_token", True))
+        except BaseException as error:
+            raise_library_error(error, f"load {self.file.path}")
+        return LibraryTokenizer(backend, special_tokens=self.special, chat_templates=self._templates())
+
+    def _scores(self) -> Sequence[float]:
         scores = self.file.metadata.get("tokenizer.ggml.scores")
         if not _are(scores, float, len(self.tokens)):
             raise self._error("scores", scores, f"{len(self.tokens):,} numbers")
+        return scores
+
+    def _sentencepiece(self) -> SentencePieceTokenizer:
+        scores = self._scores()
         has_space = self._flag("add_space_prefix", True)
         model = open_model(self.file.path, _model_file(self.tokens, scores, self.types, self.special, has_space=has_space))
         adds_begin, adds_end = self._flag("add_bos_token", True), self._flag("add_eos_token", False)

@@ -41,9 +41,15 @@ def build_wordpiece(path: Path, class_name: str, config: JsonObject, named: Mapp
                 hint="download the file again, or name the special tokens in tokenizer_config.json",
             )
     unk, cls, sep = (str(named[name]) for name in ("unk_token", "cls_token", "sep_token"))
+    backend = wordpiece_backend(vocab, unk, cls, sep)
+    configure_wordpiece(backend, class_name, config)
+    return backend
+
+
+def wordpiece_backend(vocab: dict[str, int], unk: str, cls: str, sep: str) -> Tokenizer:
+    """Return BERT's tokenizer with the default options, given its tokens and the special ones, which are in the vocabulary."""
     backend = Tokenizer(models.WordPiece(vocab, unk_token=unk))
     backend.normalizer = normalizers.BertNormalizer()
-    configure_wordpiece(backend, class_name, config)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
     backend.post_processor = processors.TemplateProcessing(
