@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -109,23 +110,38 @@ def test_the_classifier_of_a_bert_lacks_its_hidden_layer(tmp_path, keys):
         model.rerank("a query", TEXTS)
 
 
-def edited(path: Path, **values: Any) -> Path:
-    """Replace metadata of a file: a key's last part and its value, or None to leave it out; or a tensor's name and None."""
+@functools.cache
+def contents_of(path: Path) -> tuple[list[tuple[str, Any, Any, Any]], list[tuple[str, numpy.ndarray]]]:
+    """Return the metadata and the tensors of a file; gguf's reader takes seconds for a table of bytes."""
     reader = gguf.GGUFReader(path)
-    writer = gguf.GGUFWriter(path.with_name("edited.gguf"), "bert")
-    for name, field in reader.fields.items():
+    fields = [
+        (name, each.types[0], each.types[1] if len(each.types) > 1 else None, each.contents()) for name, each in reader.fields.items()
+    ]
+    return fields, [(tensor.name, numpy.array(tensor.data)) for tensor in reader.tensors]
+
+
+def edited(path: Path, folder: Path, **values: Any) -> Path:
+    """Replace metadata of a file: a key's last part and its value, or None to leave it out; or a tensor's name and None."""
+    fields, tensors = contents_of(path)
+    writer = gguf.GGUFWriter(folder / "edited.gguf", "bert")
+    for name, kind, of, content in fields:
         end = name.rpartition(".")[2]
         if name.startswith("GGUF.") or name == "general.architecture" or values.get(end, 0) is None:
             continue
-        kind, *of = field.types
-        writer.add_key_value(name, values.get(end, field.contents()), kind, of[0] if of else None)
-    for tensor in reader.tensors:
-        if values.get(tensor.name, 0) is not None:
-            writer.add_tensor(tensor.name, tensor.data)
+        writer.add_key_value(name, values.get(end, content), kind, of)
+    for name, data in tensors:
+        if values.get(name, 0) is not None:
+            writer.add_tensor(name, data)
     write(writer)
-    return path.with_name("edited.gguf")
+    return folder / "edited.gguf"
 
 
+@pytest.fixture(scope="module")
+def unigram_file(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return convert(folders["XLMRobertaModel"], tmp_path_factory.mktemp("unigram") / "model.gguf", pooling=1)
+
+
+@pytest.mark.slow  # gguf reads the table of the normalizer byte by byte
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
@@ -140,8 +156,8 @@ def edited(path: Path, **values: Any) -> Path:
         ({"seperator_token_id": 999}, TokenizerError, "seperator_token_id=999, expected a token id from 0 to"),
     ],
 )
-def test_broken_files_are_refused_by_name(tmp_path, folders, values, error, message):
-    path = edited(convert(folders["XLMRobertaModel"], tmp_path / "model.gguf", pooling=1), **values)
+def test_broken_files_are_refused_by_name(tmp_path, unigram_file, values, error, message):
+    path = edited(unigram_file, tmp_path, **values)
     with pytest.raises(error, match=message):
         load(path, weights="none").embed(["a"])
 
@@ -150,9 +166,9 @@ def test_tokens_of_another_kind_are_refused(tmp_path, folders):
     path = convert(folders["BertModel"], tmp_path / "model.gguf")
     tokens = [f"▁▁{index}" for index in range(25)]
     with pytest.raises(TokenizerError, match="tokens of SentencePiece and tokenizer.ggml.model='bert'"):
-        load_tokenizer(edited(path, tokens=tokens))
+        load_tokenizer(edited(path, tmp_path, tokens=tokens))
     with pytest.raises(TokenizerError, match=r"without the unk_token, '\[UNK\]', expected the tokens of a BERT"):
-        load_tokenizer(edited(path, tokens=[token[2:] for token in tokens], unknown_token_id=None))
+        load_tokenizer(edited(path, tmp_path, tokens=[token[2:] for token in tokens], unknown_token_id=None))
 
 
 @pytest.mark.parametrize("name", ["modern-bert", "nomic-bert", "jina-bert-v2", "t5encoder"])

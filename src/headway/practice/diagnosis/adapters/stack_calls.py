@@ -119,14 +119,18 @@ class StackCall(InstanceCall):
     @property
     def is_placed(self) -> bool:
         """Return True if the class adds positions."""
-        return bool(re.search(PLACED, "\n".join(self.subject.source), re.IGNORECASE))
+        return bool(re.search(PLACED, self._code, re.IGNORECASE))
 
     @property
     def hides_padding(self) -> bool:
         """Return True if the class takes a mask of keys, or makes one of the ids."""
         takes = any(self.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
-        code = "\n".join(line.partition("#")[0] for line in self.subject.source)
-        return takes or bool(re.search(PADS, re.sub(TEXT, "", code), re.IGNORECASE))
+        return takes or bool(re.search(PADS, self._code, re.IGNORECASE))
+
+    @property
+    def _code(self) -> str:
+        """The class's source without comments and docstrings."""
+        return re.sub(TEXT, "", "\n".join(line.partition("#")[0] for line in self.subject.source))
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance for these inputs can be constructed, and holds as many layers and tables."""

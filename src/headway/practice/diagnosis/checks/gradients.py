@@ -248,7 +248,7 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
 
 
 def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None:
-    """Check the gradients of a PyTorch module's parameters; plain tensors get a note instead."""
+    """Check the gradients of a module's parameters; for a plain class, those of its tensors, which training makes parameters."""
     if call.library != "torch":
         return None
     import torch
@@ -268,11 +268,18 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
     size = max((abs(slope.value) for _, slope in known), default=0.0)
     if size < 1e-4:
         return None
+    is_module = module_library(call.subject.value) is not None
+    plain = [] if is_module else [slot.array for slot in slots if slot.array.is_leaf and not slot.array.requires_grad]
     try:
+        for tensor in plain:
+            tensor.requires_grad_()
         with torch.enable_grad():
             gradients = _torch_gradients_of(call.forward(instance, arguments), [slot.array for slot in slots])
     except Exception as error:
         return _raises(call, error)
+    finally:
+        for tensor in plain:
+            tensor.requires_grad_(False)
     return _compared(call, known, dict(zip([leaf.name for leaf in leaves], gradients, strict=True)), size)
 
 

@@ -389,7 +389,8 @@ def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
     construction = call.construction
     needed = {CONSTRUCTOR_PREFIX + each.name for each in call.subject.parameters if each.default is each.empty}
-    needed |= {CONSTRUCTOR_PREFIX + name for name, role in construction.constructor.role_of.items() if role.size_of is not None}
+    given = (name for name, role in construction.constructor.role_of.items() if role.size_of is not None or role.name == "axis")
+    needed |= {CONSTRUCTOR_PREFIX + name for name in given}
     needed |= {each.name for each in call_parameters(call.subject, construction.method) if each.default is each.empty}
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
