@@ -7,6 +7,7 @@ therefore needs to know neither the form of a mask nor the order of the argument
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,9 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like, is_floating, to_numpy
+from headway.practice.diagnosis.calls.binding import OF_SOURCE
 from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.classes.children import children, every_part, is_container, put
+from headway.practice.diagnosis.classes.children import children, every_part, is_container, method_of, put
 from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.classes.submodules import kind_of
 from headway.practice.diagnosis.classes.wiring import called, is_block, without_gradients
@@ -255,7 +257,7 @@ def _classes(library: str) -> SimpleNamespace:
             if not fitting:
                 raise ValueError("got a layer whose output has another shape than its inputs")
             if len(operands) > len(fitting) or self.place is None:
-                self.place = fitting[0]
+                self.place = next((name for name in fitting if not re.search(OF_SOURCE, _named(self._original, name))), fitting[0])
             return self.place if self.place in fitting else fitting[0]
 
         def _mixed(self, x: Any, event: Event, memory: Any) -> Any:
@@ -366,6 +368,13 @@ class _Asked:
             **{name: each for name, each in given.items() if isinstance(name, str)},
         )
         return _rows(answer[0] if isinstance(answer, tuple | list) else answer)
+
+
+def _named(layer: Any, name: Any) -> str:
+    """Return the name of an operand that a layer is given by name or place; empty if it takes any number of operands."""
+    method = inspect.unwrap(getattr(type(layer), method_of(type(layer)) or "__call__"))
+    taken = dict(enumerate(list(inspect.signature(method).parameters)[1:]))
+    return snake(name if isinstance(name, str) else taken.get(name, ""))
 
 
 def _is_sequence(value: Any, like: Any, width: int) -> bool:
