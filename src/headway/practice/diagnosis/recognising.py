@@ -53,6 +53,9 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
+    bases = subject.value.__mro__[1:] if inspect.isclass(subject.value) else ()
+    if any(re.match(r"(torch|mlx)\.\S* Adam", f"{base.__module__} {base.__name__}") for base in bases):
+        return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
     if len(likely) == 1 and not (possible or subject.is_private):

@@ -22,6 +22,7 @@ from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
 from headway.practice.message import Message
 from headway.practice.names import fitting
+from headway.practice.outputs import Raised
 from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
@@ -83,6 +84,10 @@ def with_repair(
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
         return verdict
+    if verdict.trial is not None and any(
+        isinstance(each, Raised) and isinstance(each.error, ImportError) for each in verdict.trial.answers
+    ):
+        return verdict  # what needs a missing package may be right: a change that avoids it proves nothing
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
     if repaired is not None and diagnose(repaired, exercise).is_correct:
