@@ -70,8 +70,11 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
     if right is not None:
         return right
-    judged = (_judged_as(subject, each) for each in others[:MOST_RELATED])
-    return next((other for other in judged if other.is_correct or (other.status == "wrong" and other.confidence == "certain")), verdict)
+    judged = [_judged_as(subject, each) for each in others[:MOST_RELATED]]
+    found = next((other for other in judged if other.is_correct or (other.status == "wrong" and other.confidence == "certain")), None)
+    if found is None and verdict.trial is None:  # it cannot be called as the part that its name means
+        found = next((other for other in judged if other.trial is not None), None)
+    return found or verdict
 
 
 def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:

@@ -84,7 +84,7 @@ class ModelCall(InstanceCall):
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return all arrays of an instance."""
-        return slots_of(instance, self.subject.value.__module__)
+        return self._slots(instance)
 
 
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:

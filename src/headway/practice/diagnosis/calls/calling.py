@@ -136,6 +136,11 @@ class Call:
         """Return True for a class that is called as a function, an InstanceCall."""
         return False
 
+    @property
+    def is_wired(self) -> bool:
+        """Return True for a class that is called with correct parts in the places of its own."""
+        return False
+
     def without_dropout(self) -> Call:
         """Return the call with dropout off; a function has none that could be turned off."""
         return self

@@ -250,8 +250,8 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
 
 def trials_by_inputs(subject: Subject, exercise: Exercise, library: str) -> Iterator[Trial]:
-    """Yield a trial for each way to call a subject and each form of its inputs, also where all outputs are the same exception."""
-    for place, call in enumerate(calls_of(subject, exercise, library)):
+    """Yield a trial for each way to call a subject, those with correct parts in it first, and each form of its inputs, also where all raise alike."""
+    for place, call in sorted(enumerate(calls_of(subject, exercise, library)), key=lambda each: not each[1].is_wired):
         call.place = place
         yield from _trials_under(call, exercise, Memory(), is_by_inputs=True)
 

@@ -181,6 +181,11 @@ class InstanceCall(Call):
         return True
 
     @property
+    def is_wired(self) -> bool:
+        """Return True if correct parts are in the places of the instance's own."""
+        return self.construction.wired is not None
+
+    @property
     def has_weights(self) -> bool:
         """Return True if the instance holds weights or its constructor takes them."""
         return bool(self.assignment.roles) or any(role.is_weight for role in self.construction.constructor.role_of.values())

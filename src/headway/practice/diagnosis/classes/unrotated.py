@@ -2,17 +2,23 @@
 
 Rotations differ in their pairs, signs, tables, bases and scaling, and an attention uses one of them as a part. In its place the sign is
 turned: the scores stay the same if queries and keys are treated alike, and a part that is applied to the values or to one of the two shows.
+A part that changes the lengths of vectors rotates nothing, and stays.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+import numpy
+
+from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.rotation import same
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.slots import is_module
@@ -33,24 +39,55 @@ def _turned(*operands: Any, **named: Any) -> Any:
     return tuple(-each for each in found) if isinstance(found, tuple) else -found
 
 
-def _kept(function: Callable[..., Any], *, is_bound: bool = False) -> Callable[..., Any]:
-    """Return a function with the same parameters that returns -query, and -key if it takes one."""
+def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bool = False) -> Callable[..., Any]:
+    """Return a function with the same parameters that returns -query, and -key if it takes one, as long as its own outputs are rotations.
+
+    own   the function as the instance calls it
+    """
     names = [each.name for each in parameters_of(function, is_bound=is_bound)]
     wanted = [name for name in names if re.fullmatch(r"_?(x?q|query|queries|q_\w+|query_\w+|x?k|keys?|k_\w+|key_\w+)", name)][:2]
     signature = inspect.signature(function)
 
     def kept(*operands: Any, **named: Any) -> Any:
         given = signature.bind_partial(*([None, *operands] if is_bound else operands), **named).arguments
-        found = [-given[name] for name in (wanted or names[:1]) if name in given]
-        return found[0] if len(found) == 1 else tuple(found)
+        before = [given[name] for name in (wanted or names[:1]) if name in given]
+        turned = [-each for each in before]
+        lengths = [_lengths(each) for each in before]
+        try:
+            answer = own(*operands, **named)
+        except Exception:  # tables of other sizes
+            answer = before[0]
+        after = answer if isinstance(answer, tuple | list) else [answer]
+        if len(after) == len(before) and not all(itertools.starmap(_is_scaled, zip(lengths, map(_lengths, after), strict=True))):
+            return answer
+        return turned[0] if len(turned) == 1 else tuple(turned)
 
     return kept
+
+
+def _lengths(vectors: Any) -> numpy.ndarray | None:
+    """Return the lengths of vectors, or None for what holds none."""
+    with suppress(Exception):  # a tracer, or no array
+        numbers = as_numbers(vectors)
+        if isinstance(numbers, numpy.ndarray) and numbers.dtype.kind == "f":
+            with numpy.errstate(all="ignore"):
+                return numpy.asarray(numpy.sqrt((numbers.astype(numpy.float64) ** 2).sum(axis=-1)))
+    return None
+
+
+def _is_scaled(before: numpy.ndarray | None, after: numpy.ndarray | None) -> bool:
+    """Return True if all lengths are multiplied by one number, and for vectors of other shapes."""
+    if before is None or after is None or before.shape != after.shape or not before.all():
+        return True
+    with numpy.errstate(all="ignore"):
+        ratios = after / before
+    return bool(numpy.isfinite(ratios).all() and numpy.ptp(ratios) <= 1e-3 * abs(ratios).max(initial=0.0))
 
 
 def rotations(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
     """Return the functions of a file that rotate, each replaced by one that turns the sign."""
     found = {} if module is None else vars(module)
-    return {name: _kept(value) for name, value in found.items() if inspect.isfunction(value) and _rotates(name)}
+    return {name: _kept(value, value) for name, value in found.items() if inspect.isfunction(value) and _rotates(name)}
 
 
 @functools.cache
@@ -81,8 +118,8 @@ def _parts(instance: Any, source: str) -> Iterator[tuple[Any, str, Callable[...,
             yield instance, name, _turned
         elif re.search(PART, f"{snake(name)} {snake(type(child).__name__)}") and not re.search(TABLE.format(name=re.escape(name)), source):
             forward = getattr(type(child), "forward", None)
-            yield instance, name, _turned if forward is None else _kept(forward, is_bound=True)
+            yield instance, name, _turned if forward is None else _kept(forward, child, is_bound=True)
     for name, method in inspect.getmembers(type(instance), inspect.isfunction):
         if _rotates(name):
             is_static = isinstance(inspect.getattr_static(type(instance), name), staticmethod)
-            yield instance, name, _kept(method, is_bound=not is_static)
+            yield instance, name, _kept(method, getattr(instance, name), is_bound=not is_static)

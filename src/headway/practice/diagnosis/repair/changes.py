@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headway.practice.diagnosis.repair.context import Context
+from headway.practice.diagnosis.repair.context import Context, larger_of, own_expressions, settings_of
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
+from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.parallels import layers_like, parallel
 from headway.practice.diagnosis.repair.program import Change, Program
@@ -20,10 +21,6 @@ from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.tree import places
 from headway.practice.diagnosis.repair.undefined import definitions, settings
 
-MAX_OWN = 16
-"""Expressions of the program that are combined with others."""
-MAX_LARGER = 4
-"""Operations that are tried in place of one of their operands."""
 _SUSPECT_BONUS = 0.8
 _DEPARTURE_BONUS = 1.0
 _SOURCE_BONUS = 0.8
@@ -91,7 +88,7 @@ def changes(
             names = _names_in(function, seen)
             own_held = names.attributes or held
             unused, others = _unused(function, names, own_held), _globals(program, function)
-            own = _own_expressions(nodes, seen)
+            own = own_expressions(nodes, seen)
             context = Context(
                 names,
                 own_held,
@@ -107,7 +104,8 @@ def changes(
                 module,
                 undefined,
                 functions,
-                _larger(nodes),
+                larger_of(nodes),
+                settings_of(nodes, seen),
                 raising,
             )
             if undefined is not None and isinstance(function, ast.FunctionDef):
@@ -234,6 +232,8 @@ def _has_run(node: ast.AST, context: Context) -> bool:
 
 def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterator[Change]:
     """Yield the changes of statements: removed, exchanged, unwrapped, returned."""
+    if isinstance(parent, ast.While):
+        yield from steps(index, parent)
     if isinstance(parent, ast.AugAssign):
         for operator in (ast.Add(), ast.Sub(), ast.Mult(), ast.Div()):
             if not isinstance(parent.op, type(operator)):
@@ -331,28 +331,6 @@ def _names_in(function: ast.FunctionDef | ast.Lambda | None, seen: Observation) 
 
 def _columns(names: Sequence[Names]) -> tuple[list[dict[str, Seen]], list[dict[str, Seen]]]:
     return [each.variables for each in names], [each.attributes for each in names]
-
-
-def _own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.expr]:
-    """Return the different calls, subscripts and operations of a function whose values are arrays, short ones first."""
-    arrays: list[ast.expr] = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Call | ast.Subscript | ast.BinOp) and (each := seen.expressions.get(id(node))) is not None and each.is_array
-    ]
-    different = {ast.dump(node): node for node in arrays}
-    return sorted(different.values(), key=lambda node: len(ast.dump(node)))[:MAX_OWN]
-
-
-def _larger(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
-    """Return the different operations of a function that have a name as an operand, by the name: another use of it may lack them."""
-    found: dict[str, dict[str, ast.expr]] = {}
-    for node in nodes:
-        if isinstance(node, ast.BinOp):
-            for part in (node.left, node.right):
-                if isinstance(part, ast.Name):
-                    found.setdefault(part.id, {})[ast.dump(node)] = node
-    return {name: list(operations.values())[:MAX_LARGER] for name, operations in found.items()}
 
 
 def _first_line(function: ast.FunctionDef | ast.Lambda) -> int:

@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway.practice.diagnosis.repair.donors import Missing
-from headway.practice.diagnosis.repair.observation import Names, Seen
+from headway.practice.diagnosis.repair.observation import Names, Observation, Seen
+
+MAX_OWN = 16
+"""Expressions of the program that are combined with others."""
+MAX_LARGER = 4
+"""Operations that are tried in place of one of their operands."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,8 @@ class Context:
     module     names of the file and of Python
     undefined  a name for which the program raises NameError
     functions  functions of the file
-    larger     operations of the function with a name as an operand, by the name
+    larger     operations of the function with a name, an attribute or a number as an operand, by the source of the operand
+    settings   numbers that the function reads from an object other than self, such as config.n_embd, by their source
     raising    ids of the operands of the expression that raised
     """
 
@@ -47,4 +53,39 @@ class Context:
     undefined: str | None = None
     functions: Sequence[str] = ()
     larger: Mapping[str, Sequence[ast.expr]] = field(default_factory=dict)
+    settings: Mapping[str, Seen] = field(default_factory=dict)
     raising: frozenset[int] = frozenset()
+
+    @property
+    def known(self) -> dict[str, Seen]:
+        """Return the values in scope by their source: variables, attributes of self and settings."""
+        return {**self.names.variables, **{f"self.{name}": seen for name, seen in self.held.items()}, **self.settings}
+
+
+def own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.expr]:
+    """Return the different calls, subscripts and operations of a function whose values are arrays, short ones first."""
+    arrays: list[ast.expr] = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Call | ast.Subscript | ast.BinOp) and (each := seen.expressions.get(id(node))) is not None and each.is_array
+    ]
+    different = {ast.dump(node): node for node in arrays}
+    return sorted(different.values(), key=lambda node: len(ast.dump(node)))[:MAX_OWN]
+
+
+def larger_of(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return the different operations of a function with a simple operand, by the source of the operand: another use of it may lack them."""
+    found: dict[str, dict[str, ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.BinOp):
+            for part in (node.left, node.right):
+                if isinstance(part, ast.Name | ast.Attribute | ast.Constant):
+                    found.setdefault(ast.unparse(part), {})[ast.dump(node)] = node
+    return {name: list(operations.values())[:MAX_LARGER] for name, operations in found.items()}
+
+
+def settings_of(nodes: Sequence[ast.AST], seen: Observation) -> dict[str, Seen]:
+    """Return the numbers that a function reads from an object other than self, by their source."""
+    read = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id != "self"]
+    values = {ast.unparse(node): seen.expressions.get(id(node)) for node in read}
+    return {text: value for text, value in values.items() if value is not None and value.kind in ("int", "float")}

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.repair.observation import Names, Recorder, Seen
@@ -25,6 +26,7 @@ from headway.practice.diagnosis.repair.program import Program, program_of
 from headway.practice.diagnosis.repair.templates import ALIASES, filled
 from headway.practice.diagnosis.repair.tree import places
 from headway.practice.exercise import Exercise, Inputs
+from headway.practice.exercises import exercise as by_name
 
 MAX_NODES = 40
 """Size of the expressions that are taken."""
@@ -150,16 +152,23 @@ def _is_operand(node: ast.AST, values: Values) -> bool:
 
 def _values(program: Program, exercise: Exercise, library: str, inputs: Inputs) -> dict[int, Seen]:
     """Return the value of every expression of a right program, by the id of its node."""
-    subject, recorder = program.recording()
-    if subject is None:
-        return {}
-    for call in calls_of(subject, exercise, library):
+    recorder, calls = _recorded(program, exercise.name, library)
+    for call in calls:
         recorder.values.clear()
+        for known in (getattr(call, "made", {}), getattr(call, "slots", {})):  # a constructor's values are noted when it runs
+            known.clear()
         with suppress(Exception):
             output_of(call, tuple(group[0] for group in exercise.conventions), inputs)
         if recorder.values:
-            return recorder.values
+            return dict(recorder.values)
     return {}
+
+
+@functools.cache
+def _recorded(program: Program, exercise: str, library: str) -> tuple[Recorder, Sequence[Call]]:
+    """Return the recorder of a right program, and the ways to call it."""
+    subject, recorder = program.recording()
+    return recorder, () if subject is None else calls_of(subject, by_name(exercise), library)
 
 
 def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Iterator[Missing]:

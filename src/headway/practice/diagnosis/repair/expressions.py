@@ -30,6 +30,9 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
     seen = context.expressions.get(id(node))
     if isinstance(node, ast.Name | ast.Tuple | ast.List) and (seen is None or not seen.is_array):
         yield from ((1.6, each) for each in context.made)
+    if isinstance(node, ast.Name | ast.Attribute | ast.Constant) and (larger := context.larger.get(ast.unparse(node))):
+        cost = 1.4 if (seen is not None and seen.kind == "int") or isinstance(node, ast.Constant) else 1.6
+        yield from ((cost, each) for each in larger if not any(inner is node for inner in ast.walk(each)))
     number = number_of(node)
     if number is not None:
         yield from _numbers(number)
@@ -112,7 +115,7 @@ def _numbers(number: float) -> Iterator[Variant]:
 
 def _sizes(number: float, context: Context) -> Iterator[Variant]:
     """Yield the numbers in scope in place of a literal one, their halves and multiples, and squares of arrays."""
-    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
+    known = context.known
     if number == 1:
         yield from ((1.7, parsed(f"1 - {name}", {})) for name in [name for name, seen in known.items() if seen.kind == "float"][:MAX_SIZES])
     for name in [name for name, seen in known.items() if seen.kind == type(number).__name__][:MAX_SIZES]:
@@ -156,11 +159,11 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
         if name != node.id:
             is_kin = own is None or id(node) in context.raising or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
             is_near = node.id == context.undefined or (own is not None and seen.shape == own.shape)
-            yield (1.1 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
+            doubt = 0.3 * (not is_near) + 0.4 * (not is_kin)  # a name that nothing reads was meant, whatever stands in its place
+            yield 1.1 + 0.4 * doubt if name in context.unused else 1.5 + doubt, ast.Name(name, ast.Load())
     if own is not None and own.kind == "int":
         for name in [name for name, seen in context.held.items() if seen.kind == "int"][:MAX_SIZES]:
             yield 1.4 if f"self.{name}" in context.unused else 1.6, parsed(f"self.{name}", {})
-    yield from ((1.6, larger) for larger in context.larger.get(node.id, ()) if not any(each is node for each in ast.walk(larger)))
     if node.id == context.undefined:
         yield from ((1.0, ast.Name(name, ast.Load())) for name in context.functions)
         yield 1.0, parsed(f"{context.alias}.{node.id}", {})
@@ -176,6 +179,11 @@ def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
                 cost = (0.9 if is_kin else 1.2) if f"self.{name}" in context.unused else 1.4
                 yield cost + 0.2 * (own is None or seen.shape != own.shape) + 0.4 * (not is_kin), ast.Attribute(node.value, name, node.ctx)
         return
+    own = context.settings.get(ast.unparse(node)) if context.settings else None
+    if own is not None:
+        yield from (
+            (1.4, parsed(text, {})) for text, seen in context.settings.items() if seen.kind == own.kind and text != ast.unparse(node)
+        )
     for name in neighbours(node.attr):
         yield 1.25, ast.Attribute(node.value, name, node.ctx)
     if node.attr in ("T", "mT", "H"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,12 +18,15 @@ from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.repair.observation import observe
 from headway.practice.exercise import Convention, Inputs, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
 SECONDS_OF_CONSTRUCTOR = 0.5
 MAX_TRIALS = 3
 """Conventions under which a repair is sought."""
+MAX_RAISING = 24
+"""Conventions under which every call raises that are compared by how far the program gets."""
 
 
 def call_of(trial: Trial, subject: Subject) -> Call:
@@ -120,6 +125,14 @@ def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
     return () if instance is None else tuple((slot.name, slot.shape) for slot in slots_of(instance, subject.value.__module__))
 
 
+def num_suiting(trial: Trial, held: Sequence[tuple[str, tuple[int, ...]]]) -> int:
+    """Return the number of weights of a part for which an instance holds an array of their size, in either order of the axes."""
+    inputs = trial.call.sample(trial.exercise)[0] if isinstance(trial.call, InstanceCall) else {}
+    weights = [inputs.get(role.name) for role in trial.exercise.roles if role.is_weight]
+    needed = Counter(tuple(sorted(each.shape)) for each in weights if isinstance(each, numpy.ndarray))
+    return (needed & Counter(tuple(sorted(shape)) for _, shape in held)).total()
+
+
 def likeliest(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals.
 
@@ -142,12 +155,25 @@ def likeliest(trials: Sequence[Trial]) -> list[Trial]:
         alike = [any(is_called_alike(trial, better, trial.probes[0]) for better in ranked[:place]) for place, trial in enumerate(ranked)]
         first = [trial for is_alike, trial in zip(alike, ranked, strict=True) if not is_alike]
         if not any(trial.has_answers for trial in trials):  # a change that makes the program run is tried under every convention
-            return first[:MAX_TRIALS]
+            return farthest(first)[:MAX_TRIALS]
         others = [trial for is_alike, trial in zip(alike, ranked, strict=True) if is_alike]
         return [*first, *others][:MAX_TRIALS]  # those with other inputs first: the others are noticed by their outputs
     return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
         :MAX_TRIALS
     ]
+
+
+def farthest(trials: Sequence[Trial]) -> list[Trial]:
+    """Return trials in which most calls raise, those first with which the program gets farthest."""
+    return sorted(trials[:MAX_RAISING], key=_num_lines, reverse=True)
+
+
+def _num_lines(trial: Trial) -> int:
+    """Return the number of lines that a program executes before it raises, of the probe with which it gets farthest."""
+    subject = trial.call.subject
+    path = str(getattr(subject.module, "__file__", None) or "<learner>")
+    runs = replace(trial, call=call_of(trial, subject))
+    return max(observe(functools.partial(answered, runs, probe), path)[1] for probe in trial.probes)
 
 
 def _num_named(trial: Trial) -> int:

@@ -83,7 +83,7 @@ def locate(new: ast.AST, old: ast.AST) -> None:
             ast.copy_location(node, old)
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """Top-level statements of a learner's file that a subject consists of: its definition, and all that it uses.
 

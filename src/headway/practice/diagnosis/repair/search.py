@@ -13,7 +13,16 @@ from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own
 from headway.practice.diagnosis.repair.foreseen import Foresight
 from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
-from headway.practice.diagnosis.repair.outcomes import answered, call_of, is_called_alike, is_endless, likeliest, measurable
+from headway.practice.diagnosis.repair.outcomes import (
+    MAX_RAISING,
+    answered,
+    call_of,
+    farthest,
+    is_called_alike,
+    is_endless,
+    likeliest,
+    measurable,
+)
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
@@ -50,7 +59,7 @@ MAX_CHEAP = 60
 SAME_COST = 0.05
 """Costs that differ by less count as equal."""
 MAX_OTHER_INPUTS = 3
-"""Other forms of the inputs, and ways to call a subject, that are tried if no output is right."""
+"""Other forms of the inputs, and ways to call a subject, that are tried if no output is right: those with which the program gets farthest."""
 MAX_ALTERNATIVES = 2
 MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
@@ -113,13 +122,16 @@ def _with_other_inputs(subject: Subject, trials: Sequence[Trial]) -> list[Trial]
     """Return trials that give other inputs to a subject that answers no probe: its mistake may be the reason that no convention seems likelier."""
     if not trials or any(trial.num_matching() for trial in trials):
         return []
+    is_answering = any(2 * trial.num_raised() < len(trial.probes) for trial in trials)
+    most = MAX_RAISING if not any(trial.has_answers for trial in trials) else MAX_OTHER_INPUTS
     found: list[Trial] = []
     for trial in trials_by_inputs(subject, trials[0].exercise, trials[0].call.library):
-        if not any(is_called_alike(trial, each, trial.probes[0]) for each in (*trials, *found)):
+        is_known = any(is_called_alike(trial, each, trial.probes[0]) for each in (*trials, *found))
+        if (trial.has_answers or not is_answering) and not is_known:
             found.append(trial)
-        if len(found) == MAX_OTHER_INPUTS:
+        if len(found) == most:
             break
-    return found
+    return (farthest(found) if most == MAX_RAISING else found)[:MAX_OTHER_INPUTS]
 
 
 def _work_of(searches: Sequence[Search], place: int) -> float:

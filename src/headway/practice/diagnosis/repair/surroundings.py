@@ -107,8 +107,7 @@ def _contains(node: ast.expr, other: ast.expr) -> bool:
 
 def _others(context: Context, kind: str) -> Iterator[tuple[str, Seen]]:
     """Yield names in scope, with attributes of self: arrays, numbers, or sizes: numbers and the last axis of each array."""
-    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
-    ordered = sorted(known.items(), key=lambda each: each[0] not in context.unused)
+    ordered = sorted(context.known.items(), key=lambda each: each[0] not in context.unused)
     if kind == "array":
         yield from ((name, seen) for name, seen in ordered if seen.is_array)
         return

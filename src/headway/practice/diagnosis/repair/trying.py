@@ -6,7 +6,7 @@ import ast
 import heapq
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,10 @@ from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, trials_of
+from headway.practice.diagnosis.explain.failure import last_line
 from headway.practice.diagnosis.repair.donors import Values, donor_values
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
-from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, read, returned, with_measured
+from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, num_suiting, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
@@ -34,7 +35,9 @@ WORK_OF_ENDLESS = 150
 MAX_AT_ONCE = 8
 MAX_SEARCHES = 25
 MAX_NEARER = 6
-"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise, and because more probes match."""
+MAX_FARTHER_AT_ONCE, MAX_FARTHER = 4, 16
+"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise; because more probes match; and
+at once and in all, because they raise another exception, or elsewhere."""
 MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 """Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
 MAX_MEASURED = 150
@@ -66,6 +69,8 @@ class Search:
     num_reached  milestones that the program reaches on the first probe
     candidates   the changes of the program, cheapest first
     running   changes with which the program runs where the learner's raises
+    farther   changes with which the program raises elsewhere, where another convention may suit it
+    error     place and kind of the exception that the last program raised first
     in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     suited    changes after which another convention makes the first output right
     tried     changes after which all conventions have been tried, of all searches together
@@ -92,6 +97,8 @@ class Search:
     num_constructed: int = 0
     candidates: Sequence[Change] = ()
     running: list[Change] = field(default_factory=list)
+    farther: list[Change] = field(default_factory=list)
+    error: tuple[str, int] | None = None
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
     tried: set[tuple[Any, ...]] = field(default_factory=set)
@@ -131,11 +138,27 @@ class Search:
                 self.running.append(change)
                 if len(self.running) <= MAX_AT_ONCE and self.is_right_anyhow(chosen):
                     return chosen
+            elif not before and self.raises and self.error not in (None, self._own_error):
+                self.farther.append(change)
+                if len(self.farther) <= MAX_FARTHER_AT_ONCE and self.is_right_anyhow(chosen):
+                    return chosen
             if is_first_construction and change.cost <= MAX_COST_IN_CONSTRUCTOR:
                 self.in_constructors.append(change)
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
+
+    @cached_property
+    def _own_error(self) -> tuple[str, int] | None:
+        """The place and the kind of the exception that the program raises without a change."""
+        call = call_of(self.trial, self.program.subject)
+        return self._place_of(returned(replace(self.trial, call=call), self.order[0]))
+
+    def _place_of(self, answer: Any) -> tuple[str, int] | None:
+        """Return the kind of an exception with the last line of the file that it came from; None for another output."""
+        if not isinstance(answer, Raised):
+            return None
+        return type(answer.error).__name__, last_line(answer.error, self.program.path) or 0
 
     def _runs_with_weights(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if a program with a changed constructor runs once its weights are assigned to the arrays that it holds now."""
@@ -196,7 +219,7 @@ class Search:
     def _closeness(self, trial: Trial) -> tuple[float, bool]:
         answers: dict[str, Any] = {}
         refused: set[Message | None] = set()
-        self.first, reached = None, 1.0
+        self.first, self.error, reached = None, None, 1.0
         for index, probe in enumerate(self.order):
             if probe.beyond is not None and probe.beyond in refused:
                 answers[probe.name] = REFUSED
@@ -205,6 +228,7 @@ class Search:
             found = returned(trial, probe)
             answer, share = read(trial, probe, found)
             answers[probe.name] = answer
+            self.error = self._place_of(found) if index == 0 else self.error
             if is_endless(answer):
                 self.work -= WORK_OF_ENDLESS
             if self.first is None and not isinstance(answer, Raised):
@@ -233,7 +257,9 @@ class Search:
         """
         whole = 1 / len(self.order)
         nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
-        at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
+        farther = self.farther[MAX_FARTHER_AT_ONCE:MAX_FARTHER]
+        suiting, reshaping = self._reshaping()
+        at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *suiting, *farther, *nearer[:MAX_NEARER], *reshaping[:MAX_SEARCHES]]
         likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
         for change in {id(each): each for each in likely}.values():
             if self._key_of((change,)) in self.tried:
@@ -263,13 +289,17 @@ class Search:
         enough = [trial for trial in trials if 2 * len(trial.probes) >= len(self.trial.probes) and not sees_what_it_masks(trial)]
         return any(trial.is_right_where_supported() for trial in enough)
 
-    def _reshaping(self) -> Iterator[Change]:
-        """Yield the changes of constructors after which an instance holds arrays of other shapes."""
+    def _reshaping(self) -> tuple[list[Change], list[Change]]:
+        """Return the changes of constructors after which the arrays of an instance suit more weights, and those after which they have other shapes."""
+        found: list[tuple[int, Change]] = []
         work = self.unit * (1 + sum(math.prod(shape) for _, shape in self._held) / NUMBERS_PER_UNIT)
         for change in self.in_constructors[:MAX_CONSTRUCTED]:
             self.work -= work
             if self.work <= 0:
-                return
+                break
             subject = self.program.with_changes((change,))
-            if subject is not None and held_shapes(self.trial, subject) not in ((), self._held):
-                yield change
+            if subject is not None and (held := held_shapes(self.trial, subject)) not in ((), self._held):
+                found.append((num_suiting(self.trial, held), change))
+        own = num_suiting(self.trial, self._held)
+        better = sorted((each for each in found if each[0] > own), key=lambda each: -each[0])
+        return [change for _, change in better], [change for number, change in found if number <= own]
