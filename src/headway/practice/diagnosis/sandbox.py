@@ -46,6 +46,7 @@ MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause("too_slow", TEXTS["import_too_slow"], TEXTS["guard_main"], EMPTY)
 NOT_CONFIRMED = Cause("not_confirmed", TEXTS["differs_on_fresh_inputs"], TEXTS["use_inputs_alone"], EMPTY)
+RAISES = Cause("not_confirmed", TEXTS["raises_for_fresh_inputs"], TEXTS["use_inputs_alone"], EMPTY)
 CHANGES = Cause("changes_inputs", TEXTS["modifies_input_arrays"], TEXTS["copy_inputs"], EMPTY)
 VARIES = Cause("not_repeatable", TEXTS["not_repeatable"], TEXTS["keep_no_state"], EMPTY)
 NOT_DEFINED = Cause("not_defined", TEXTS["no_longer_defined"], TEXTS["do_not_overwrite"], EMPTY)
@@ -264,6 +265,8 @@ def _is_right(found: Outcome | Cause) -> bool:
 def _judged(verdict: Verdict, found: Outcome | Cause) -> Verdict:
     if isinstance(found, Cause):
         return replace(_refused(verdict, found), status="could not run")
+    if found.only_raises:
+        return replace(_refused(verdict, RAISES), status="could not run", difference=found.difference)
     if not found.is_right:
         return replace(_refused(verdict, NOT_CONFIRMED), difference=found.difference)
     if found.changes and not exercise_by_name(verdict.exercise).may_write:

@@ -48,12 +48,14 @@ class Outcome:
     changes      True if it then modified its inputs
     repeats      False if two equal calls returned different outputs
     difference   the first element that differs
+    only_raises  True if no call returned an output
     """
 
     is_right: bool
     changes: bool = False
     repeats: bool = True
     difference: Message | None = None
+    only_raises: bool = False
 
 
 def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_function: bool = False) -> Outcome:
@@ -77,7 +79,7 @@ def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_functio
         right = next((each for each in _narrower(trial) if each.is_right() and _is_telling(each)), None)
         if right is not None:
             return Outcome(True, changes, _repeats(right, remote, place))
-        best = best or Outcome(False, difference=_difference(trial))
+        best = best or Outcome(False, difference=_difference(trial), only_raises=not trial.has_answers)
     return best or Outcome(False)
 
 

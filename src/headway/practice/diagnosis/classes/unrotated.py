@@ -66,10 +66,10 @@ def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bo
 
 
 def _lengths(vectors: Any) -> numpy.ndarray | None:
-    """Return the lengths of vectors, or None for what holds none."""
+    """Return the lengths of vectors of even width, which can be rotated, or None."""
     with suppress(Exception):  # a tracer, or no array
         numbers = as_numbers(vectors)
-        if isinstance(numbers, numpy.ndarray) and numbers.dtype.kind == "f":
+        if isinstance(numbers, numpy.ndarray) and numbers.dtype.kind == "f" and numbers.shape[-1:] and numbers.shape[-1] % 2 == 0:
             with numpy.errstate(all="ignore"):
                 return numpy.asarray(numpy.sqrt((numbers.astype(numpy.float64) ** 2).sum(axis=-1)))
     return None
