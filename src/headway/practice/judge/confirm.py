@@ -48,7 +48,7 @@ class Outcome:
     changes      True if it then modified its inputs
     repeats      False if two equal calls returned different outputs
     difference   the first element that differs
-    only_raises  True if no call returned an output
+    only_raises  True if no call returned an output that could be compared
     """
 
     is_right: bool
@@ -80,7 +80,7 @@ def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_functio
         if right is not None:
             return Outcome(True, changes, _repeats(right, remote, place))
         best = best or Outcome(False, difference=_difference(trial), only_raises=not trial.has_answers)
-    return best or Outcome(False)
+    return best or Outcome(False, only_raises=True)
 
 
 class _Remote:
