@@ -150,8 +150,9 @@ def check(path: Path, limit: float) -> Answer:
     seconds = time.perf_counter() - started
     try:
         verdicts = json.loads(output)
-    except json.JSONDecodeError:
-        return Answer(3 if process.returncode in (0, 1, 2) else process.returncode, [], seconds, errors[-2000:])
+    except json.JSONDecodeError:  # a file without a part is an error with exit code 2
+        is_refused = process.returncode == 2 and errors.startswith("headway: error")
+        return Answer(process.returncode if is_refused else 3, [], seconds, errors[-2000:])
     return Answer(process.returncode, verdicts, seconds, errors[-2000:])
 
 
