@@ -6,7 +6,9 @@ convention that nobody listed, and the verdict says so instead of "wrong".
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +56,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
+    if _finds_no_pair(verdict):
+        return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
     is_guess = (
@@ -72,6 +76,21 @@ def _orders_fused(verdict: Verdict) -> bool:
     contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
     is_fused = any(len(content.roles) > 1 for content in contents.values())
     return is_fused and all(cause.name.endswith("_exchanged") for cause in verdict.causes)
+
+
+def _finds_no_pair(verdict: Verdict) -> bool:
+    """Return True if nothing is merged although the pairs are read: they may have a form in which the subject does not recognise them."""
+    trial = verdict.trial
+    if trial is None or not any(cause.name == "nothing_merged" for cause in verdict.causes):
+        return False
+    subject, role_of = trial.call.subject, trial.call.binding.role_of
+    names = {name for name, role in role_of.items() if role.name in ("merges", "vocab", "pair")}
+    is_listed = any(role.name == "pair" for role in role_of.values()) and trial.conventions == tuple(
+        group[0] for group in trial.exercise.conventions
+    )
+    nodes = ast.walk(ast.parse(textwrap.dedent("\n".join(subject.source))))
+    is_read = any(isinstance(node, ast.Name) and node.id in names for node in nodes)
+    return bool(names) and not is_listed and (is_read or inspect.isclass(subject.value))
 
 
 def _shows_mistake(verdict: Verdict) -> bool:

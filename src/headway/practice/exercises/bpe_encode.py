@@ -122,6 +122,8 @@ MERGES = (
     Convention(encode=changed(merges=lambda merges: list(in_ids(merges)))),
     Convention(encode=changed(merges=lambda merges: {tuple(pair): place for place, pair in enumerate(merges)})),
     Convention(encode=changed(merges=lambda merges: [tuple(part.decode("latin-1") for part in pair) for pair in merges])),
+    Convention(encode=changed(merges=lambda merges: list(in_ids(merges).items()))),
+    Convention(encode=changed(merges=lambda merges: {tuple(pair): b"".join(pair) for pair in merges})),
     Convention(encode=changed(merges=ranks)),
     Convention(encode=changed(merges=ranks), steps={"join": _joined_tokens}, role="merges", named="rank"),
     Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
@@ -154,6 +156,19 @@ GIVEN = (
 CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")
 )
+
+WHOLE = optional(
+    Convention(
+        TEXTS["takes_whole_words"],
+        steps={"join": lambda word, rank: [b"".join(word)] if _is_token(word, rank) else STEPS["join"](word, rank)},
+        source=r"\bif\b[^\n]*\bin\b",
+    )
+)
+"""With the merges of a training, the merges of a token's bytes lead to the token itself."""
+
+
+def _is_token(word: Any, rank: Any) -> bool:
+    return any(first + second == b"".join(word) for first, second in rank)
 
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
@@ -190,6 +205,6 @@ EXERCISE = Exercise(
     roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None), Role("max_rank", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(VOCABS, MERGES, GIVEN, CUTS),
+    conventions=(VOCABS, MERGES, GIVEN, CUTS, WHOLE),
     is_trained_through=False,
 )

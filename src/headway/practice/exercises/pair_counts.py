@@ -107,9 +107,11 @@ def _per_word(answer: Any, inputs: Inputs) -> Any:
 
 
 def _once(answer: Any, inputs: Inputs) -> Any:
-    """Return a set of pairs as counts of 1."""
-    is_set = isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer)
-    return {tuple(map(int, pair)): 1 for pair in answer} if is_set else None
+    """Return a set of pairs, or a list of distinct ones, as counts of 1."""
+    pairs = [tuple(pair) if numpy.ndim(pair) == 1 else () for pair in answer] if isinstance(answer, tuple | numpy.ndarray) else None
+    if pairs is None or not all(len(pair) == 2 for pair in pairs) or len(set(pairs)) < len(pairs):
+        return None
+    return {tuple(map(int, pair)): 1 for pair in pairs}
 
 
 WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
