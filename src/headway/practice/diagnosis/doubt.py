@@ -84,13 +84,11 @@ def _finds_no_pair(verdict: Verdict) -> bool:
     if trial is None or not any(cause.name == "nothing_merged" for cause in verdict.causes):
         return False
     subject, role_of = trial.call.subject, trial.call.binding.role_of
-    names = {name for name, role in role_of.items() if role.name in ("merges", "vocab", "pair")}
-    is_listed = any(role.name == "pair" for role in role_of.values()) and trial.conventions == tuple(
-        group[0] for group in trial.exercise.conventions
-    )
+    if any(role.name == "pair" for role in role_of.values()):
+        return any(group[0] is not chosen for group, chosen in zip(trial.exercise.conventions, trial.conventions, strict=True))
+    names = {name for name, role in role_of.items() if role.name in ("merges", "vocab")}
     nodes = ast.walk(ast.parse(textwrap.dedent("\n".join(subject.source))))
-    is_read = any(isinstance(node, ast.Name) and node.id in names for node in nodes)
-    return bool(names) and not is_listed and (is_read or inspect.isclass(subject.value))
+    return bool(names) and (inspect.isclass(subject.value) or any(isinstance(node, ast.Name) and node.id in names for node in nodes))
 
 
 def _shows_mistake(verdict: Verdict) -> bool:
@@ -140,6 +138,8 @@ def is_understood(trial: Trial) -> bool:
     """
     pairs = list(zip(trial.probes, trial.answers, strict=True))
     is_right = [trial.is_same(probe, answer) for probe, answer in pairs]
+    if any(_holds_text(answer) and not _holds_text(trial.expected(probe)) for probe, answer in pairs):  # in another form
+        return False
     shown = {role for (probe, _), right in zip(pairs, is_right, strict=True) if right for role in probe.inputs}
     if 2 * sum(is_right) >= len(pairs) and all(
         set(probe.inputs) <= shown for (probe, _), right in zip(pairs, is_right, strict=True) if not right
@@ -153,6 +153,10 @@ def is_understood(trial: Trial) -> bool:
         return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
     return is_named and all(_shape(answer) == _shape(trial.expected(probe)) for probe, answer in pairs)
+
+
+def _holds_text(answer: Any) -> bool:
+    return isinstance(answer, tuple) and any(isinstance(part, str | bytes) for part in answer)
 
 
 def _shape(answer: Any) -> Any:

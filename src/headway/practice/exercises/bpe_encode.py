@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
 from headway.practice.recipes.encoding import changed, without
@@ -116,12 +118,34 @@ def _numbered(answer: Any, inputs: Inputs) -> Any:
     return [known[token] for token in tokens] if all(token in known for token in tokens) else answer
 
 
+def _in_texts(made: Callable[[list[tuple[str, str]]], Any]) -> Callable[[Any], Any]:
+    """Return an encoding of merges as pairs of texts, whose characters are the bytes."""
+    return lambda merges: made([(first.decode("latin-1"), second.decode("latin-1")) for first, second in merges])
+
+
+TEXT_FORMS: tuple[Callable[[list[tuple[str, str]]], Any], ...] = (
+    list,
+    lambda pairs: {pair: place for place, pair in enumerate(pairs)},
+    lambda pairs: {pair: "".join(pair) for pair in pairs},
+    lambda pairs: {" ".join(pair): place for place, pair in enumerate(pairs)},
+)
+"""Forms of merges of texts: in order, with ranks, with the merged token, and with ranks under the two texts with a space between them."""
+
+
+def _of_texts(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of tokens that are given as texts, None for anything else: code points are no ids."""
+    is_empty = isinstance(answer, numpy.ndarray) and answer.size == 0
+    are_texts = isinstance(answer, tuple) and all(isinstance(part, str) for part in answer)
+    return _numbered(answer, inputs) if are_texts or is_empty else None
+
+
 MERGES = (
     Convention(encode=changed(merges=in_ids)),
     Convention(),
     Convention(encode=changed(merges=lambda merges: list(in_ids(merges)))),
     Convention(encode=changed(merges=lambda merges: {tuple(pair): place for place, pair in enumerate(merges)})),
-    Convention(encode=changed(merges=lambda merges: [tuple(part.decode("latin-1") for part in pair) for pair in merges])),
+    Convention(encode=changed(merges=lambda merges: [(*pair, new_id) for pair, new_id in in_ids(merges).items()])),
+    *(Convention(encode=changed(merges=_in_texts(made))) for made in TEXT_FORMS),
     Convention(encode=changed(merges=lambda merges: list(in_ids(merges).items()))),
     Convention(encode=changed(merges=lambda merges: {tuple(pair): b"".join(pair) for pair in merges})),
     Convention(encode=changed(merges=ranks)),
@@ -152,6 +176,7 @@ GIVEN = (
         role="text",
         named=r"ids|tokens",
     ),
+    Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), decode=_of_texts),
 )
 CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")

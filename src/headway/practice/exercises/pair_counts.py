@@ -108,10 +108,10 @@ def _per_word(answer: Any, inputs: Inputs) -> Any:
 
 def _once(answer: Any, inputs: Inputs) -> Any:
     """Return a set of pairs, or a list of distinct ones, as counts of 1."""
-    pairs = [tuple(pair) if numpy.ndim(pair) == 1 else () for pair in answer] if isinstance(answer, tuple | numpy.ndarray) else None
-    if pairs is None or not all(len(pair) == 2 for pair in pairs) or len(set(pairs)) < len(pairs):
+    if not isinstance(answer, tuple | numpy.ndarray) or not all(numpy.shape(pair) == (2,) for pair in answer):
         return None
-    return {tuple(map(int, pair)): 1 for pair in pairs}
+    pairs = [tuple(map(int, pair)) for pair in answer]
+    return dict.fromkeys(pairs, 1) if len(set(pairs)) == len(pairs) else None
 
 
 WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"

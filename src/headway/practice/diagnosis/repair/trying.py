@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import heapq
-import itertools
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
