@@ -7,6 +7,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.exercises import exercise
 from headway.practice.exercises.bpe_train import TIES
 from headway.practice.names import means
@@ -115,3 +116,52 @@ def test_common_names_are_recognized(name, called):
 @pytest.mark.parametrize("called", "positional_encode one_hot_encode decoder_layer encoder merge_heads decode_image encoder_layer".split())
 def test_names_of_related_functions_are_not_recognized(called):
     assert not any(means(called, each) for each in NAMES)
+
+
+MERGED_NODES = """
+def merge(pair, new_id, nodes, stats=None):
+    for node in nodes.places[pair]:
+        node.value = new_id
+
+def tokenize(text, merge_tree):
+    nodes = Nodes(text.encode("utf-8"))
+    for pair in merge_tree:
+        merge(pair, merge_tree[pair], nodes)
+    return [node.value for node in nodes]
+
+class Node:
+    def __init__(self, value):
+        self.value = value
+
+class Nodes(list):
+    def __init__(self, values):
+        super().__init__(map(Node, values))
+        self.places = {(a.value, b.value): [] for a in self for b in self}
+
+def merge_tree(tree, ids):
+    return ids
+"""
+
+
+def statuses(text, tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    return {each.subject: each.status for each in check_file(path)}
+
+
+def test_nobody_is_accused_of_merging_nothing_where_the_form_of_the_pairs_is_in_doubt(tmp_path):
+    assert "wrong" not in statuses(MERGED_NODES, tmp_path).values()
+
+
+@pytest.mark.parametrize("name", ["encode_with_merges", "merge_all"])
+def test_names_with_merges_are_judged_and_confirmed_as_encoding(name, tmp_path):
+    text = f"""
+def {name}(ids, merges):
+    while len(ids) > 1:
+        i = min(range(len(ids) - 1), key=lambda i: merges.get((ids[i], ids[i + 1]), 1e9))
+        if (ids[i], ids[i + 1]) not in merges:
+            break
+        ids = ids[:i] + [merges[ids[i], ids[i + 1]]] + ids[i + 2 :]
+    return ids
+"""
+    assert statuses(text, tmp_path) == {name: "correct"}

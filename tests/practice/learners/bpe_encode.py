@@ -147,3 +147,81 @@ def right_ranks_of_tokens(mergeable_ranks, token, max_rank):
             break
         parts[place : place + 2] = [parts[place] + parts[place + 1]]
     return parts
+
+
+def right_one_place_at_a_time(ids, merges):
+    rank = {pair: i for i, pair in enumerate(merges)}
+    while len(ids) > 1:
+        best, at = min((rank.get(pair, len(rank)), i) for i, pair in enumerate(zip(ids, ids[1:])))
+        if best == len(rank):
+            break
+        ids = [*ids[:at], merges[ids[at], ids[at + 1]], *ids[at + 2 :]]
+    return ids
+
+
+def right_pairs_with_new_ids(text, merges):
+    ids = list(text.encode("utf-8"))
+    for pair, new_id in merges:
+        ids = merge(ids, pair, new_id)
+    return ids
+
+
+def right_triples(text, rules):
+    ids = list(text.encode("utf-8"))
+    for left, right, new_id in rules:
+        ids = merge(ids, (left, right), new_id)
+    return ids
+
+
+def right_symbols_of_a_word(word, merges):
+    symbols = list(word)
+    for a, b in merges:
+        i = 0
+        while i < len(symbols) - 1:
+            if symbols[i] == a and symbols[i + 1] == b:
+                symbols[i : i + 2] = [a + b]
+            i += 1
+    return symbols
+
+
+def right_symbols_by_rank(word, ranks):
+    word = tuple(word)
+    while len(word) > 1:
+        a, b = min(zip(word, word[1:]), key=lambda pair: ranks.get(pair, float("inf")))
+        if (a, b) not in ranks:
+            break
+        word = tuple(merge(word, (a, b), a + b))
+    return word
+
+
+def right_pairs_written_with_a_space(text, merges):
+    symbols = list(text)
+    while len(symbols) > 1:
+        rank, i = min((merges.get(f"{a} {b}", float("inf")), i) for i, (a, b) in enumerate(zip(symbols, symbols[1:])))
+        if rank == float("inf"):
+            break
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+    return symbols
+
+
+def right_joined_texts(text, vocab, merges):
+    symbols = [chr(b) for b in text.encode("utf-8")]
+    for pair, joined in merges.items():
+        symbols = merge(symbols, pair, joined)
+    return [vocab[symbol] for symbol in symbols]
+
+
+def right_linked_list(text, merges):
+    nodes = [[b, i - 1, i + 1] for i, b in enumerate(text.encode("utf-8"))]
+    alive = [True] * len(nodes)
+    while True:
+        found = []
+        for i, (token, _, after) in enumerate(nodes):
+            if alive[i] and after < len(nodes) and (token, nodes[after][0]) in merges:
+                found.append((merges[token, nodes[after][0]], i))
+        if not found:
+            return [node[0] for i, node in enumerate(nodes) if alive[i]]
+        new_id, i = min(found)
+        gone = nodes[i][2]
+        alive[gone] = False
+        nodes[i][0], nodes[i][2] = new_id, nodes[gone][2]

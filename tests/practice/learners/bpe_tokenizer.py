@@ -197,3 +197,26 @@ class Right_files_of_ids:
 
     def decode(self, ids):
         return bytes(self.byte_of[each] for place in ids for each in self.token_of[place]).decode("utf-8", "replace")
+
+
+class Right_words_that_are_tokens:
+    def __init__(self, vocab, merges, special_tokens=None):
+        self.vocab, self.ids = vocab, {token: i for i, token in vocab.items()}
+        self.merges, self.specials = merges, special_tokens or []
+
+    def encode(self, text):
+        ids = []
+        parts = re.split("(" + "|".join(map(re.escape, self.specials)) + ")", text) if self.specials else [text]
+        for part in parts:
+            for word in [part] if part in self.specials else re.findall(r" ?\w+|\s|[^\s\w]+", part):
+                if word.encode() in self.ids:
+                    ids.append(self.ids[word.encode()])
+                    continue
+                symbols = [bytes([b]) for b in word.encode()]
+                for pair in self.merges:
+                    symbols = _merge(symbols, pair, pair[0] + pair[1])
+                ids += [self.ids[symbol] for symbol in symbols]
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[i] for i in ids).decode("utf-8", errors="replace")

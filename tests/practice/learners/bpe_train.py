@@ -162,3 +162,17 @@ def wrong_distinct_words_counted_once(text, vocab_size):
 
 def wrong_first_place_only(text, vocab_size):
     return _train(text, vocab_size, first_only=True)
+
+
+def right_pairs_with_new_ids(text, vocab_size):
+    ids, rules = list(text.encode("utf-8")), []
+    vocab = {i: bytes([i]) for i in range(256)}
+    for new_id in range(256, vocab_size):
+        counts = get_stats(ids)
+        if not counts:
+            break
+        pair = max(counts, key=counts.get)
+        rules.append((pair, new_id))
+        vocab[new_id] = vocab[pair[0]] + vocab[pair[1]]
+        ids = merge(ids, pair, new_id)
+    return rules, vocab

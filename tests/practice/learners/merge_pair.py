@@ -125,3 +125,13 @@ def right_word_tuple(word, best_pair, new_token_id):
             new_word.append(word[k])
             k += 1
     return tuple(new_word)
+
+
+def right_written_into_the_list(ids, pair, new_id):
+    write = read = 0
+    while read < len(ids):
+        is_pair = tuple(ids[read : read + 2]) == pair
+        ids[write] = new_id if is_pair else ids[read]
+        read += 2 if is_pair else 1
+        write += 1
+    del ids[write:]

@@ -125,3 +125,7 @@ def right_set_of_pairs(word):
         pairs.add((before, symbol))
         before = symbol
     return pairs
+
+
+def right_list_of_distinct_pairs(ids):
+    return list(set(zip(ids, ids[1:])))

@@ -6,7 +6,9 @@ convention that nobody listed, and the verdict says so instead of "wrong".
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +56,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
+    if _finds_no_pair(verdict):
+        return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
     is_guess = (
@@ -72,6 +76,19 @@ def _orders_fused(verdict: Verdict) -> bool:
     contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
     is_fused = any(len(content.roles) > 1 for content in contents.values())
     return is_fused and all(cause.name.endswith("_exchanged") for cause in verdict.causes)
+
+
+def _finds_no_pair(verdict: Verdict) -> bool:
+    """Return True if nothing is merged although the pairs are read: they may have a form in which the subject does not recognise them."""
+    trial = verdict.trial
+    if trial is None or not any(cause.name == "nothing_merged" for cause in verdict.causes):
+        return False
+    subject, role_of = trial.call.subject, trial.call.binding.role_of
+    if any(role.name == "pair" for role in role_of.values()):
+        return any(group[0] is not chosen for group, chosen in zip(trial.exercise.conventions, trial.conventions, strict=True))
+    names = {name for name, role in role_of.items() if role.name in ("merges", "vocab")}
+    nodes = ast.walk(ast.parse(textwrap.dedent("\n".join(subject.source))))
+    return bool(names) and (inspect.isclass(subject.value) or any(isinstance(node, ast.Name) and node.id in names for node in nodes))
 
 
 def _shows_mistake(verdict: Verdict) -> bool:
@@ -121,6 +138,8 @@ def is_understood(trial: Trial) -> bool:
     """
     pairs = list(zip(trial.probes, trial.answers, strict=True))
     is_right = [trial.is_same(probe, answer) for probe, answer in pairs]
+    if any(_holds_text(answer) and not _holds_text(trial.expected(probe)) for probe, answer in pairs):  # in another form
+        return False
     shown = {role for (probe, _), right in zip(pairs, is_right, strict=True) if right for role in probe.inputs}
     if 2 * sum(is_right) >= len(pairs) and all(
         set(probe.inputs) <= shown for (probe, _), right in zip(pairs, is_right, strict=True) if not right
@@ -134,6 +153,10 @@ def is_understood(trial: Trial) -> bool:
         return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
     return is_named and all(_shape(answer) == _shape(trial.expected(probe)) for probe, answer in pairs)
+
+
+def _holds_text(answer: Any) -> bool:
+    return isinstance(answer, tuple) and any(isinstance(part, str | bytes) for part in answer)
 
 
 def _shape(answer: Any) -> Any:

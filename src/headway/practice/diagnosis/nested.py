@@ -141,7 +141,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
             if fewer and _with_replacements(subject, exercise, fewer).is_correct:
                 replaceable = fewer
         return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
-    if again.status == "wrong":  # its own mistake shows only with the callee corrected
+    if again.status == "wrong" and all(each.verdict.status == "wrong" for each in replaceable):  # its own mistake shows only now
         names = ", ".join(each.subject.name for each in replaceable)
         own = replace(again.causes[0], proof=TEXTS["with_replacement"].format(name=names))
         return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, ALSO_WRONG.format(name=names)))

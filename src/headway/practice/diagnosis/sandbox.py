@@ -6,7 +6,6 @@ sent to another process, and the answers are compared here, where the learner's 
 
 from __future__ import annotations
 
-import itertools
 import json
 import secrets
 import time
@@ -187,8 +186,9 @@ class _Checker:
         report.verdicts = [*(each for each in report.verdicts if each.subject != verdict.subject), verdict]
 
     def _may_be(self, verdict: Verdict) -> bool:
-        """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name says nothing."""
-        fits = [self.named] if self.named else [*itertools.chain(*fitting(verdict.subject))]
+        """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name means no part for certain."""
+        likely, possible = fitting(verdict.subject)
+        fits = [self.named] if self.named else [*likely, *(possible if likely else ())]
         if self.named is None:
             others = PARTS_OF_FUNCTIONS if verdict.subject in self.facts.functions else PARTS_OF_CLASSES
             fits += [name for each in fits for name in others.get(each, ())]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
 from headway.practice.recipes.encoding import changed, without
@@ -116,12 +118,36 @@ def _numbered(answer: Any, inputs: Inputs) -> Any:
     return [known[token] for token in tokens] if all(token in known for token in tokens) else answer
 
 
+def _in_texts(made: Callable[[list[tuple[str, str]]], Any]) -> Callable[[Any], Any]:
+    """Return an encoding of merges as pairs of texts, whose characters are the bytes."""
+    return lambda merges: made([(first.decode("latin-1"), second.decode("latin-1")) for first, second in merges])
+
+
+TEXT_FORMS: tuple[Callable[[list[tuple[str, str]]], Any], ...] = (
+    list,
+    lambda pairs: {pair: place for place, pair in enumerate(pairs)},
+    lambda pairs: {pair: "".join(pair) for pair in pairs},
+    lambda pairs: {" ".join(pair): place for place, pair in enumerate(pairs)},
+)
+"""Forms of merges of texts: in order, with ranks, with the merged token, and with ranks under the two texts with a space between them."""
+
+
+def _of_texts(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of tokens that are given as texts, None for anything else: code points are no ids."""
+    is_empty = isinstance(answer, numpy.ndarray) and answer.size == 0
+    are_texts = isinstance(answer, tuple) and all(isinstance(part, str) for part in answer)
+    return _numbered(answer, inputs) if are_texts or is_empty else None
+
+
 MERGES = (
     Convention(encode=changed(merges=in_ids)),
     Convention(),
     Convention(encode=changed(merges=lambda merges: list(in_ids(merges)))),
     Convention(encode=changed(merges=lambda merges: {tuple(pair): place for place, pair in enumerate(merges)})),
-    Convention(encode=changed(merges=lambda merges: [tuple(part.decode("latin-1") for part in pair) for pair in merges])),
+    Convention(encode=changed(merges=lambda merges: [(*pair, new_id) for pair, new_id in in_ids(merges).items()])),
+    *(Convention(encode=changed(merges=_in_texts(made))) for made in TEXT_FORMS),
+    Convention(encode=changed(merges=lambda merges: list(in_ids(merges).items()))),
+    Convention(encode=changed(merges=lambda merges: {tuple(pair): b"".join(pair) for pair in merges})),
     Convention(encode=changed(merges=ranks)),
     Convention(encode=changed(merges=ranks), steps={"join": _joined_tokens}, role="merges", named="rank"),
     Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
@@ -150,10 +176,24 @@ GIVEN = (
         role="text",
         named=r"ids|tokens",
     ),
+    Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), decode=_of_texts),
 )
 CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")
 )
+
+WHOLE = optional(
+    Convention(
+        TEXTS["takes_whole_words"],
+        steps={"join": lambda word, rank: [b"".join(word)] if _is_token(word, rank) else STEPS["join"](word, rank)},
+        source=r"\bif\b[^\n]*\bin\b",
+    )
+)
+"""With the merges of a training, the merges of a token's bytes lead to the token itself."""
+
+
+def _is_token(word: Any, rank: Any) -> bool:
+    return any(first + second == b"".join(word) for first, second in rank)
 
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
@@ -190,6 +230,6 @@ EXERCISE = Exercise(
     roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None), Role("max_rank", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(VOCABS, MERGES, GIVEN, CUTS),
+    conventions=(VOCABS, MERGES, GIVEN, CUTS, WHOLE),
     is_trained_through=False,
 )

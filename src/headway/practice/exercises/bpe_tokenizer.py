@@ -118,6 +118,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=(bpe_encode.WHOLE,),
     calls="tokenizer",
     is_trained_through=False,
 )

@@ -107,9 +107,11 @@ def _per_word(answer: Any, inputs: Inputs) -> Any:
 
 
 def _once(answer: Any, inputs: Inputs) -> Any:
-    """Return a set of pairs as counts of 1."""
-    is_set = isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer)
-    return {tuple(map(int, pair)): 1 for pair in answer} if is_set else None
+    """Return a set of pairs, or a list of distinct ones, as counts of 1."""
+    if not isinstance(answer, tuple | numpy.ndarray) or not all(numpy.shape(pair) == (2,) for pair in answer):
+        return None
+    pairs = [tuple(map(int, pair)) for pair in answer]
+    return dict.fromkeys(pairs, 1) if len(set(pairs)) == len(pairs) else None
 
 
 WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"

@@ -121,6 +121,8 @@ def read_merges(answer: Any) -> Any:
         if all(numpy.ndim(value) == 0 for value in answer.values()):
             keys.sort(key=lambda key: int(answer[key]))
         return read_merges(tuple(keys))
+    if _are_numbered(answer):
+        answer = tuple(tuple(each[0]) if len(each) == 2 else tuple(each[:2]) for each in answer)
     if isinstance(answer, numpy.ndarray) and answer.ndim == 2 and answer.shape[1] == 2:
         answer = tuple((int(first), int(second)) for first, second in answer)
     if isinstance(answer, numpy.ndarray) and answer.size == 0:
@@ -128,6 +130,20 @@ def read_merges(answer: Any) -> Any:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
         return answer
     return _as_bytes_pairs(answer)
+
+
+def _are_numbered(answer: Any) -> bool:
+    """Return True for a list of (pair, new id) or (first, second, new id)."""
+    if not isinstance(answer, tuple | numpy.ndarray) or not len(answer) or not all(map(_is_row, answer)):
+        return False
+    lengths = {len(each) for each in answer}
+    is_row = lengths == {3} or (lengths == {2} and all(_is_row(each[0]) and len(each[0]) == 2 for each in answer))
+    numbers = [each[-1] for each in answer if not isinstance(each[-1], tuple | dict | str | bytes)]
+    return is_row and len(numbers) == len(answer) and all(numpy.array_equal(each, 256 + place) for place, each in enumerate(numbers))
+
+
+def _is_row(part: Any) -> bool:
+    return isinstance(part, tuple) or (isinstance(part, numpy.ndarray) and part.ndim == 1)
 
 
 def _is_merges(part: Any) -> bool:

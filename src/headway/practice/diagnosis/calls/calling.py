@@ -101,12 +101,22 @@ class Call:
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
         try:
+            answer = self._written(arguments) if answer is None else answer
             numbers = self._with_digits(as_numbers(answer))
             if numbers is None and answer is not None:
                 raise OutputError(TEXTS["output_type"].format(type=type(answer).__name__))
             return numbers
         except Exception as error:  # an output that contains itself, or whose methods raise
             return Raised(error)
+
+    def _written(self, arguments: Mapping[str, Any]) -> list[Any] | None:
+        """Return the list that a function without a return statement writes into, None if there is no such list."""
+        source = "\n".join(self.subject.source)
+        if inspect.isclass(self.subject.value) or re.search(r"\breturn +[^\s#]", source.replace("return None", "")):
+            return None
+        lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
+        written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
+        return next((lists[name] for name in written), None)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
