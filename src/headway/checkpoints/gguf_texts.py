@@ -1,4 +1,4 @@
-"""What a GGUF file says about vectors and classes of texts: the pooling, and the names of the labels."""
+"""The pooling and the names of the labels in a GGUF file, for vectors and classes of texts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tokenizers of encoders and of T5 in a GGUF file: WordPiece ("bert") and SentencePiece's unigram model ("t5").
 
-llama.cpp writes a word of WordPiece with ▁ in front, and the rest of a word without ##.
+llama.cpp marks the start of a word in WordPiece with ▁, and leaves out the ## of its other pieces.
 """
 
 from __future__ import annotations
