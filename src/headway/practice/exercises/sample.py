@@ -120,7 +120,7 @@ AT_ZERO = optional(Convention(TEXTS["zero"], steps={"at_zero": lambda logits: nu
 """Temperature 0: the most likely token, or a division by 0 that the caller has to avoid."""
 
 
-GREEDY = optional(Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max|most_?likely"))
+GREEDY = optional(Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"))
 """A function whose name says that it takes the most likely token."""
 
 
