@@ -100,7 +100,8 @@ def find_repair(
             found = search.try_changes(candidates)
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
-                return _repair(program, search, found, num_done, _alternatives(search, found[0]))
+                others = [] if any(map(is_endless, search.trial.answers)) else _alternatives(search, found[0])
+                return _repair(program, search, found, num_done, others)
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
@@ -120,7 +121,7 @@ def find_repair(
 
 def _with_other_inputs(subject: Subject, trials: Sequence[Trial]) -> list[Trial]:
     """Return trials that give other inputs to a subject that answers no probe: its mistake may be the reason that no convention seems likelier."""
-    if not trials or any(trial.num_matching() for trial in trials):
+    if not trials or any(trial.num_matching() or any(map(is_endless, trial.answers)) for trial in trials):  # endless calls take long
         return []
     is_answering = any(2 * trial.num_raised() < len(trial.probes) for trial in trials)
     most = MAX_RAISING if not any(trial.has_answers for trial in trials) else MAX_OTHER_INPUTS

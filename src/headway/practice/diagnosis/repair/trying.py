@@ -157,7 +157,8 @@ class Search:
         """Return the kind of an exception with the last line of the file that it came from; None for another output."""
         if not isinstance(answer, Raised):
             return None
-        return type(answer.error).__name__, last_line(answer.error, self.program.path) or 0
+        line = 0 if is_endless(answer) else last_line(answer.error, self.program.path) or 0  # a loop is interrupted anywhere
+        return type(answer.error).__name__, line
 
     def _runs_with_weights(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if a program with a changed constructor runs once its weights are assigned to the arrays that it holds now."""
