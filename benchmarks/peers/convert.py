@@ -29,7 +29,7 @@ CONVERSIONS: dict[str, Callable[[Path, Path], None]] = {
 
 def main() -> None:
     if not (checkpoint() / "config.json").exists():
-        sys.exit(f"came: no checkpoint in {checkpoint()}; do: python -m benchmarks.tasks make_qwen2 {checkpoint()}")
+        sys.exit(f"got no checkpoint in {checkpoint()}; run python -m benchmarks.tasks make_qwen2 {checkpoint()}")
     for name, convert in CONVERSIONS.items():
         print(f"{name}: {_outcome(convert, converted(name))}", flush=True)
 

@@ -67,7 +67,7 @@ WARM_UP_LEN = 512
 def measure(peer: Peer, task: Task) -> dict[str, float]:
     """Tokens per second of all sequences together, and the most memory that the process has held."""
     if not peer.path.exists():
-        raise FileNotFoundError(f"came: no {peer.path}; do: python -m benchmarks.peers.convert")
+        raise FileNotFoundError(f"got no {peer.path}; run python -m benchmarks.peers.convert")
     engine = importlib.import_module(f"benchmarks.peers.{peer.module}")
     generate = engine.load(peer.path, task.num_sequences, task.prompt_len + task.num_tokens, **peer.options)
     generate(_prompts(task.num_sequences, min(task.prompt_len, WARM_UP_LEN), seed=0), 2)
@@ -77,7 +77,7 @@ def measure(peer: Peer, task: Task) -> dict[str, float]:
         started = time.perf_counter()
         times = generate(prompts, task.num_tokens)
         if len(times) != task.num_tokens:
-            raise RuntimeError(f"came: {len(times)} steps; expected: {task.num_tokens}")
+            raise RuntimeError(f"got {len(times)} steps, expected {task.num_tokens}")
         if task.num_tokens == 1:
             paces.append(task.num_sequences * task.prompt_len / (times[0] - started))
         else:
