@@ -15,12 +15,28 @@ from headway.kernels.cpu.instructions import F32, I16, I32, I64, Instructions, c
 from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
-from headway.kernels.cpu.tiles import FLOATS, WEIGHTS_AHEAD, element_address, hidden, load, near_rows, pointer_to, prefetch, row_addresses
+from headway.kernels.cpu.tiles import (
+    FIRST_CACHE,
+    FLOATS,
+    SECOND_CACHE,
+    WEIGHTS_AHEAD,
+    element_address,
+    hidden,
+    load,
+    near_rows,
+    pointer_to,
+    prefetch,
+    row_addresses,
+)
 
 SCALES_AHEAD = 128
 """Prefetch distance of scales in bytes, for a single token."""
 AHEAD_OF_TOKENS, SCALES_AHEAD_OF_TOKENS = 6144, 384
-"""The same distances of weights and scales for several tokens, whose products take longer than reading the weights of a group."""
+"""The same distances of weights and scales for several tokens, whose products take longer than reading the weights of a group.
+
+The weights are prefetched into the second cache, which takes more requests at once than the first. The products of several tokens give the
+processor's own prefetcher too little to follow.
+"""
 Reduce = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
@@ -148,7 +164,7 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                 sums.start()
                 for index in _repeat(builder, num_parts, is_unrolled):
                     part_address = element_address(builder, group_weights, index, 64)
-                    prefetch(builder, part_address, weights_ahead)
+                    prefetch(builder, part_address, weights_ahead, FIRST_CACHE if num_tokens == 1 else SECOND_CACHE)
                     registers = load_rows(builder, part_address, instructions.lanes)
                     add_part(builder, instructions, sums, registers, [element_address(builder, row, index, 4) for row in activations])
                 offsets = None

@@ -20,6 +20,8 @@ from headway.kernels.cpu.numba_internals import cgutils
 FLOATS = vector(F32, NUM_ROWS)
 WEIGHTS_AHEAD = 1024
 """Prefetch distance in bytes, used for a single token: the hardware prefetcher stops at page boundaries."""
+FIRST_CACHE, SECOND_CACHE = 3, 2
+"""Caches for prefetched lines, as the locality that llvm.prefetch takes."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Add = Callable[[ir.IRBuilder, ir.Value, list[ir.Value], list[ir.Value]], None]
 
@@ -164,8 +166,8 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
     return tile
 
 
-def prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int) -> None:
-    """Prefetch the cache line `ahead` bytes after an address."""
+def prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int, cache: int = FIRST_CACHE) -> None:
+    """Prefetch the cache line `ahead` bytes after an address into a cache and the larger ones."""
     target = pointer_to(builder, address, I8, ahead)
-    options = [ir.Constant(I32, each) for each in (0, 3, 1)]  # read, keep in all caches, data
+    options = [ir.Constant(I32, each) for each in (0, cache, 1)]  # read, locality, data
     call(builder, "llvm.prefetch.p0", ir.VoidType(), target, *options)
