@@ -249,7 +249,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
-    body = "\n".join(trial.call.subject.source[1:])
+    body = trial.call.subject.own_source.partition("\n")[2]
     takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
     takes_heads = takes_heads and re.search(r"head|\bh\b", body, re.IGNORECASE) is not None
     has_heads = any(probe.inputs.get("num_heads", 1) > 1 for probe in exercise.probes())

@@ -59,7 +59,7 @@ def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list
         return []
     from headway.practice.diagnosis.classes.unrotated import SOURCE
 
-    if not re.search(SOURCE, "\n".join(subject.source), re.IGNORECASE | re.MULTILINE):
+    if not re.search(SOURCE, subject.own_source, re.IGNORECASE | re.MULTILINE):
         return []
     from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
 

@@ -89,7 +89,7 @@ class Trial:
 
     def within_branches(self) -> Trial:
         """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number."""
-        source = "\n".join(self.call.subject.source)
+        source = self.call.subject.own_source
         compared = re.findall(AXES_COMPARED, source)
         most = max(map(int, compared), default=0)
         most = 2 if most == 1 and re.search(LAST_OF_TWO, source) else most

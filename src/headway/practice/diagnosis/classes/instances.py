@@ -216,7 +216,7 @@ class InstanceCall(Call):
         if self.construction.wired is not None or self.construction.is_unrotated:
             return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
-        return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
+        return takes_tables or bool(re.search(ROTARY_SOURCE, self.subject.own_source, re.IGNORECASE))
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
