@@ -86,15 +86,13 @@ def _num_sequences(subject: Subject) -> int:
 
 
 def _holds_matrices(subject: Subject) -> bool:
-    from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+    from headway.practice.diagnosis.classes.instance_calls import instance_calls
     from headway.practice.diagnosis.classes.slots import slots_of
     from headway.practice.exercises import exercise
 
     part = exercise(PROJECTED)
     for library in libraries_for(subject):
         for call in instance_calls(subject, part, library)[:1]:
-            if not isinstance(call, InstanceCall):
-                continue
             _, instance = call.sample(part)
             return instance is not None and any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
     return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", subject.own_source))
