@@ -34,7 +34,7 @@ from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.verdict import Cause, Status, Verdict
 
 TEXTS = Texts("diagnosis")
 
@@ -357,7 +357,7 @@ def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Conven
     return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
 
 
-def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **found: Any) -> Verdict:
+def _verdict(subject: Subject, exercise: Exercise, status: Status, trial: Trial, **found: Any) -> Verdict:
     refused = {probe.beyond.en: probe.beyond for probe in trial.refused if probe.beyond}
     usual = (
         () if status == "correct" else tuple(group[0] for group in exercise.conventions)
