@@ -34,7 +34,7 @@ from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.verdict import Cause, Status, Verdict
 
 TEXTS = Texts("diagnosis")
 
@@ -249,7 +249,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
-    body = "\n".join(trial.call.subject.source[1:])
+    body = trial.call.subject.own_source.partition("\n")[2]
     takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
     takes_heads = takes_heads and re.search(r"head|\bh\b", body, re.IGNORECASE) is not None
     has_heads = any(probe.inputs.get("num_heads", 1) > 1 for probe in exercise.probes())
@@ -357,7 +357,7 @@ def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Conven
     return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
 
 
-def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **found: Any) -> Verdict:
+def _verdict(subject: Subject, exercise: Exercise, status: Status, trial: Trial, **found: Any) -> Verdict:
     refused = {probe.beyond.en: probe.beyond for probe in trial.refused if probe.beyond}
     usual = (
         () if status == "correct" else tuple(group[0] for group in exercise.conventions)

@@ -87,7 +87,7 @@ def _finds_no_pair(verdict: Verdict) -> bool:
     if any(role.name == "pair" for role in role_of.values()):
         return any(group[0] is not chosen for group, chosen in zip(trial.exercise.conventions, trial.conventions, strict=True))
     names = {name for name, role in role_of.items() if role.name in ("merges", "vocab")}
-    nodes = ast.walk(ast.parse(textwrap.dedent("\n".join(subject.source))))
+    nodes = ast.walk(ast.parse(textwrap.dedent(subject.own_source)))
     return bool(names) and (inspect.isclass(subject.value) or any(isinstance(node, ast.Name) and node.id in names for node in nodes))
 
 

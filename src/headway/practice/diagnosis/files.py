@@ -191,7 +191,7 @@ def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[S
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
     """Return True for an abstract class that another class of the file implements."""
     if not inspect.isclass(subject.value) or not re.search(
-        r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", "\n".join(subject.source), re.MULTILINE
+        r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", subject.own_source, re.MULTILINE
     ):
         return False
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]

@@ -109,8 +109,7 @@ def _reaches(subject: Subject, other: Subject, between: Sequence[Subject]) -> bo
 
 
 def _calls(subject: Subject, name: str) -> bool:
-    is_other = name != subject.name
-    return is_other and any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
+    return name != subject.name and re.search(rf"\b{re.escape(name)}\s*\(", subject.code) is not None
 
 
 def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:

@@ -47,7 +47,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if inspect.isfunction(subject.value) and re.match(NO_PART, subject.name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
-    if re.search(STACKS, "\n".join(subject.source)):
+    if re.search(STACKS, subject.own_source):
         possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]
@@ -71,7 +71,7 @@ def _is_grouped(subject: Subject, names: Collection[str]) -> bool:
     names   exercises that its name means
     """
     may_be = {*names, *(other for name in names for other in PARTS_OF_CLASSES.get(name, ()))}
-    if not (inspect.isclass(subject.value) and GROUPED in may_be and re.search(OF_GROUPS, "\n".join(subject.source), re.IGNORECASE)):
+    if not (inspect.isclass(subject.value) and GROUPED in may_be and re.search(OF_GROUPS, subject.own_source, re.IGNORECASE)):
         return False
     return diagnose(subject, exercise(GROUPED)).status in ("correct", "wrong")
 
@@ -98,7 +98,7 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
 def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:
     """Return the first part, or for a class with sublayers the first that has weights."""
     is_module = inspect.isclass(subject.value) and module_library(subject.value) is not None
-    has_layers = is_module and re.search(r"self\.\w+ = .*\(", "\n".join(subject.source)) is not None
+    has_layers = is_module and re.search(r"self\.\w+ = .*\(", subject.own_source) is not None
     return next((each for each in likely if has_layers and any(role.is_weight for role in each.roles)), likely[0])
 
 
@@ -120,7 +120,7 @@ MODEL = r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])"
 
 def as_model(subject: Subject) -> Exercise | None:
     """Return the exercise of whole models for a class of any name that is one, if it is correct: a name that says nothing accuses nobody."""
-    if not inspect.isclass(subject.value) or not re.search(MODEL, "\n".join(subject.source)):
+    if not inspect.isclass(subject.value) or not re.search(MODEL, subject.own_source):
         return None
     model = exercise("gpt2")
     return model if correct_as_is(subject, model) is not None else None
@@ -132,7 +132,7 @@ OF_LAYER = r"(?is)(?=.*self\.\w*att\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts
 
 def as_layer(subject: Subject) -> Exercise | None:
     """Return the exercise of a layer for a class of any name that is one, if it is correct."""
-    if not inspect.isclass(subject.value) or not re.search(OF_LAYER, "\n".join(subject.source)):
+    if not inspect.isclass(subject.value) or not re.search(OF_LAYER, subject.own_source):
         return None
     found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
     return next((each for each in found if correct_as_is(subject, each) is not None), None)

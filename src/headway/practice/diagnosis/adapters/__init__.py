@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from headway.practice.diagnosis.calls.calling import Call, function_calls
@@ -14,7 +14,7 @@ from headway.practice.diagnosis.classes.settings import with_options
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 
-Adapter = Callable[[Subject, Exercise, str], list[Call]]
+Adapter = Callable[[Subject, Exercise, str], Sequence[Call]]
 
 MODULES = {
     "block": "block_calls",
@@ -35,12 +35,12 @@ def adapter(kind: str | None) -> Adapter:
 
     Its module is imported here, because most checks need one of them at most.
     """
-    name = f"adapters.{MODULES[kind]}" if kind else "classes.instances"
+    name = f"adapters.{MODULES[kind]}" if kind else "classes.instance_calls"
     found: Adapter = getattr(import_module(f"headway.practice.diagnosis.{name}"), f"{kind or 'instance'}_calls")
     return found
 
 
-def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
     if exercise.calls is not None or inspect.isclass(subject.value):
         calls = adapter(exercise.calls)(subject, exercise, library)
@@ -53,18 +53,17 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     return function_calls(with_options(subject, exercise.roles), exercise, library, class_of_calls(exercise.drawing))
 
 
-def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the calls of an attention without its rotary positions and the norms of its queries and keys; none if it has neither."""
     if exercise.calls is not None or not any("query_weight" in fused for fused in exercise.fused):
         return []
     from headway.practice.diagnosis.classes.unrotated import SOURCE
 
-    if not re.search(SOURCE, "\n".join(subject.source), re.IGNORECASE | re.MULTILINE):
+    if not re.search(SOURCE, subject.own_source, re.IGNORECASE | re.MULTILINE):
         return []
-    from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+    from headway.practice.diagnosis.classes.instance_calls import instance_calls
 
-    found = instance_calls(subject, exercise, library, is_unrotated=True)
-    return [call for call in found if isinstance(call, InstanceCall) and call.has_weights]
+    return [call for call in instance_calls(subject, exercise, library, is_unrotated=True) if call.has_weights]
 
 
 def class_of_calls(drawing: str | None) -> type[Call]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
 from headway.practice.diagnosis.calls.calling import Call, function_calls
-from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.classes.instance_calls import instance_calls
+from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.recipes.toy_model import ToyModel
@@ -37,7 +38,7 @@ def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
     """Return the ways to call a function or class that generates."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library, FunctionCall)
-    calls = [call for call in instance_calls(subject, exercise, library) if isinstance(call, InstanceCall)]
+    calls = instance_calls(subject, exercise, library)
     return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments
 from headway.practice.diagnosis.classes.inner_width import widened
-from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.classes.instance_calls import instance_calls
+from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, submodule_roles
@@ -32,7 +33,7 @@ NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
 SHIFT = r"bias|beta|shift|offset|^b"
 
 
-def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a layer: as a function of its weights, or as a class that holds them."""
     subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
@@ -41,7 +42,7 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     calls = instance_calls(subject, exercise, library, layer_assignments)
     norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
     without_norms = replace(exercise, roles=tuple(norms))
-    if not any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
+    if not any(role.startswith("norm") for call in calls for role in call.assignment.roles):
         calls = instance_calls(subject, without_norms, library, layer_assignments)
     has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
@@ -49,24 +50,20 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     return [*_wired_calls(subject, without_norms, library), *calls]
 
 
-def _holds_only_weights(call: Call, exercise: Exercise) -> bool:
+def _holds_only_weights(call: InstanceCall, exercise: Exercise) -> bool:
     """Return True if a class can be constructed and each of its arrays is a weight of the layer."""
-    _, instance = call.sample(exercise) if isinstance(call, InstanceCall) else (None, None)
-    return (
-        isinstance(call, InstanceCall)
-        and instance is not None
-        and len(call.weight_slots(instance)) == len(slots_of(instance, call.subject.value.__module__))
-    )
+    _, instance = call.sample(exercise)
+    return instance is not None and len(call.weight_slots(instance)) == len(slots_of(instance, call.subject.value.__module__))
 
 
-def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[InstanceCall]:
     """Return the calls of a class with ready-made parts in place of its own; none if it has no such parts."""
     if library not in LIBRARIES:
         return []
     spec = Submodule(0, 1, is_causal=exercise.name == "transformer_block")
     spec = replace(spec, activation="gelu_tanh") if spec.is_causal else spec
     found = [instance_calls(subject, exercise, library, layer_assignments, replace(spec, num_returned=count)) for count in (1, 2, 3)]
-    return [call for calls in found for call in calls if isinstance(call, InstanceCall) and call.assignment.roles]
+    return [call for calls in found for call in calls if call.assignment.roles]
 
 
 def _prefixes(exercise: Exercise) -> list[str]:

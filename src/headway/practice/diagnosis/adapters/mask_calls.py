@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy
 from headway.arrays import array_library
 from headway.practice.diagnosis.calls.binding import bind
 from headway.practice.diagnosis.calls.calling import Call
-from headway.practice.diagnosis.classes.instances import instance_calls
+from headway.practice.diagnosis.classes.instance_calls import instance_calls
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 
@@ -35,7 +35,7 @@ class MaskCall(Call):
         return array_library(self.library).float32 if self.library in ("torch", "mlx") else numpy.dtype("float32")
 
 
-def mask_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def mask_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a function that creates a mask."""
     if inspect.isclass(subject.value):
         return instance_calls(subject, exercise, library)

@@ -14,7 +14,8 @@ from headway.practice.diagnosis.adapters.block_calls import flat
 from headway.practice.diagnosis.adapters.layers import SHIFT, layer_assignments
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.assignment import Assignment
-from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.classes.instance_calls import instance_calls
+from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule
@@ -103,8 +104,6 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
     wired = instance_calls(subject, own, library, wired=spec) if library in LIBRARIES else []
     for call in [*instance_calls(subject, own, library), *wired]:
-        if not isinstance(call, InstanceCall):
-            continue
         _, instance = call.sample(own)
         slots = [] if instance is None else slots_of(instance, subject.value.__module__)
         ways = max(

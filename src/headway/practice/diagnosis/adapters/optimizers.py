@@ -241,7 +241,7 @@ class OptimizerCall(Call):
     def _step_of_state(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of all parameters; the moments and the step count are in a dict, under its keys in the source."""
         name = next(name for name, role in bound.role_of.items() if role is STATE)
-        keys = dict.fromkeys(re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", "\n".join(self.subject.source)))
+        keys = dict.fromkeys(re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
         groups = [[each] for each in points] if self.holds == "single" else [points]
         helds = [self._empty_state(group, keys) for group in groups]
 
@@ -329,7 +329,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
             return []
-        source = "\n".join(subject.source)
+        source = subject.own_source
         forms = (
             *HOLDS,
             *(["pairs"] if re.search(PAIRS, source) else []),
@@ -346,7 +346,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
 
 def _decays_rate(subject: Subject, name: str) -> bool:
     """Return True if a decay multiplies the number of steps: it is that of the learning rate."""
-    return re.search(rf"\b{name} *\* *(self\.)?(iter|step|epoch|t\b)", "\n".join(subject.source)) is not None
+    return re.search(rf"\b{name} *\* *(self\.)?(iter|step|epoch|t\b)", subject.own_source) is not None
 
 
 def _roles_of(subject: Subject) -> set[str]:

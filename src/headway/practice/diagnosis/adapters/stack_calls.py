@@ -130,7 +130,7 @@ class StackCall(InstanceCall):
     @property
     def _code(self) -> str:
         """The class's source without comments and docstrings."""
-        return re.sub(TEXT, "", "\n".join(line.partition("#")[0] for line in self.subject.source))
+        return re.sub(TEXT, "", self.subject.code)
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance for these inputs can be constructed, and holds as many layers and tables."""

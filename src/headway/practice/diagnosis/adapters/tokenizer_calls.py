@@ -132,7 +132,7 @@ class TokenizerCall(Call):
         return {role.name for each in every for role in (CORPUS, PATH) if each.name.lower() in (role.name, *role.called)}
 
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> Any:
-        value, known = self.subject.value, self._known(arguments, folder)
+        value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
         roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH, NAME)
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
@@ -163,12 +163,12 @@ class TokenizerCall(Call):
             merges, paths = [tuple(pair) for pair in arguments["merges"]], (folder / "vocab.json", folder / "merges.txt")
             files.write_text(paths[0], json.dumps({to_alphabet(token): place for token, place in ranks(merges).items()}))
             files.write_text(paths[1], "".join(f"{line}\n" for line in IN_FILES[self.given](merges)))
-            return {"vocab_path": str(paths[0]), "merges_path": str(paths[1]), "name": "tokenizer"}
+            return {"vocab_path": str(paths[0]), "merges_path": str(paths[1])}
         if self.given:
             merges = [tuple(pair) for pair in arguments["merges"]]
             extra = {token.encode(): 256 + len(merges) + place for place, token in enumerate(specials or ())}
             vocab, merges_given = GIVEN[self.given](merges, extra)
-            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials, "name": "tokenizer"}
+            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials}
         corpus, count = arguments["corpus"], arguments["num_merges"]
         path = folder / "corpus.txt"
         if PATH.name in self._taken:
@@ -176,14 +176,7 @@ class TokenizerCall(Call):
                 temporary.write_text(corpus, encoding="utf-8")
         size = SIZES[self.base](corpus) + count
         listed = [corpus] if self.is_listed else corpus
-        return {
-            "corpus": listed,
-            "path": str(path),
-            "vocab_size": size,
-            "num_merges": count,
-            "special_tokens": specials,
-            "name": "tokenizer",
-        }
+        return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
 
 
 def _has_own(parameter: inspect.Parameter) -> bool:

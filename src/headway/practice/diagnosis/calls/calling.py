@@ -111,7 +111,7 @@ class Call:
 
     def _written(self, arguments: Mapping[str, Any]) -> list[Any] | None:
         """Return the list that a function without a return statement writes into, None if there is no such list."""
-        source = "\n".join(self.subject.source)
+        source = self.subject.own_source
         if inspect.isclass(self.subject.value) or re.search(r"\breturn +[^\s#]", source.replace("return None", "")):
             return None
         lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
@@ -198,7 +198,7 @@ class Call:
     def _with_digits(self, answer: Any) -> Any:
         """Return an output in float32 if the function's source converts to it: it then has no more digits, whatever its dtype is."""
         is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
-        return answer.astype(numpy.float32) if is_wide and re.search(ROUNDS, "\n".join(self.subject.source)) else answer
+        return answer.astype(numpy.float32) if is_wide and re.search(ROUNDS, self.subject.own_source) else answer
 
     def _is_required(self, name: str) -> bool:
         return name in self.required_names
@@ -261,7 +261,7 @@ def libraries_for(subject: Subject) -> list[str]:
     found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
-    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+    if not subject.imports and re.search(TORCH_METHODS, subject.own_source):
         found.append("torch")
     return [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
 

@@ -59,7 +59,7 @@ def may_apply(convention: Convention, call: Call) -> bool:
         return False
     if convention.is_required and taken_as not in call.required_names:
         return False
-    is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
+    is_in_source = re.search(convention.source or "", call.subject.own_source, re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
     is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
     is_used = convention.used_source is None or re.search(convention.used_source, call.subject.used_source)

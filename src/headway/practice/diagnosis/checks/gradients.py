@@ -150,7 +150,7 @@ def _compared(
 def _is_for_inference(call: Call) -> bool:
     """Return True for code without gradients on purpose; a part of a model whose call method alone has no_grad prevents training."""
     is_module = call.is_instance and module_library(call.subject.value) == "torch"
-    return re.search(INFERENCE if is_module else NO_GRAD, "\n".join(call.subject.source)) is not None
+    return re.search(INFERENCE if is_module else NO_GRAD, call.subject.own_source) is not None
 
 
 def _raises(call: Call, error: Exception) -> Cause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,9 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call, libraries_for
 from headway.practice.diagnosis.calls.compare import decimals_of
-from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded, encoded_in
+from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
+from headway.practice.diagnosis.checks.choices import Encoded, Encoders, combinations
 from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
@@ -89,7 +90,7 @@ class Trial:
 
     def within_branches(self) -> Trial:
         """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number."""
-        source = "\n".join(self.call.subject.source)
+        source = self.call.subject.own_source
         compared = re.findall(AXES_COMPARED, source)
         most = max(map(int, compared), default=0)
         most = 2 if most == 1 and re.search(LAST_OF_TWO, source) else most
@@ -191,7 +192,7 @@ class Trial:
         return all(convention in listed for convention in self.conventions if convention.steps)
 
     @cached_property
-    def _with_steps(self) -> tuple[Any, ...]:
+    def _with_steps(self) -> tuple[str | Convention, ...]:
         """Return what the definition's outputs depend on, apart from probe and mistakes."""
         return (self.call.library, *(convention for convention in self.conventions if convention.steps))
 
@@ -300,10 +301,10 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_input
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
-    answered_probes: dict[Any, tuple[Any, bool] | None] = {}
-    answered_choices: dict[tuple[Any, ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
-    seen: set[tuple[Any, ...]] = set()
-    for conventions, encoded_probes in _combinations(groups, unencoded):
+    answered_probes: dict[tuple[str, Encoders], tuple[Any, bool] | None] = {}
+    answered_choices: dict[tuple[tuple[str, Encoders], ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
+    seen: set[tuple[Hashable, ...]] = set()
+    for conventions, encoded_probes in combinations(groups, unencoded):
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         if choice not in answered_choices:  # several conventions may encode all probes identically
             answered_choices[choice] = _answers(call, encoded_probes, answered_probes, memory)
@@ -315,7 +316,7 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_input
             else raw
         )
         steps = tuple(convention for convention in conventions if convention.steps)
-        outcome: tuple[Any, ...] = (
+        outcome: tuple[Hashable, ...] = (
             choice
             if is_by_inputs
             else (
@@ -333,7 +334,7 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_input
 
 
 def _answers(
-    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], memory: Memory
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[tuple[str, Encoders], tuple[Any, bool] | None], memory: Memory
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
     """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
@@ -364,33 +365,6 @@ def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memor
 def is_endless(answers: Sequence[Any]) -> bool:
     """Return True if the last call timed out."""
     return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
-
-
-Encoded = tuple[Probe, Inputs, tuple[Any, ...]]
-"""A probe, its encoded inputs, and the encoders that changed them."""
-
-
-def _combinations(
-    groups: Sequence[Sequence[Convention]], encoded_probes: Sequence[Encoded], chosen: tuple[Convention, ...] = ()
-) -> Iterator[tuple[tuple[Convention, ...], Sequence[Encoded]]]:
-    """Yield every choice of one convention per group with the encoded probes, without choices that have no effect."""
-    if not groups:
-        yield chosen, encoded_probes
-        return
-    for convention in groups[0]:
-        if convention.encode is PLAIN.encode:
-            if convention is groups[0][0] or convention.steps or convention.decode is not PLAIN.decode:
-                yield from _combinations(groups[1:], encoded_probes, (*chosen, convention))
-            continue
-        again = [(probe, encoded_in(convention, inputs), ways) for probe, inputs, ways in encoded_probes]
-        now: list[Encoded] = [
-            (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
-            for (probe, encoded, ways), (_, inputs, _) in zip(again, encoded_probes, strict=True)
-            if encoded is not None
-        ]
-        is_idle = len(now) == len(encoded_probes) and all(one[1] is other[1] for one, other in zip(now, encoded_probes, strict=True))
-        if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
-            yield from _combinations(groups[1:], encoded_probes if is_idle else now, (*chosen, convention))
 
 
 def _num_axes(inputs: Inputs) -> int:

@@ -119,7 +119,7 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
 
 def fields_read(subject: Subject, name: str) -> set[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
-    return _read_in("\n".join(line.partition("#")[0] for line in subject.source), name)
+    return _read_in(subject.code, name)
 
 
 def optional_fields(subject: Subject, name: str) -> set[str]:
@@ -135,7 +135,7 @@ def _read_in(text: str, name: str) -> set[str]:
 
 def _is_called(subject: Subject, name: str) -> bool:
     """Return True if a class calls a parameter or stores it as a part of its own, as it does with a submodule."""
-    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", "\n".join(subject.source)))
+    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", subject.own_source))
 
 
 OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper"
@@ -257,7 +257,7 @@ def _attributes(value: type) -> set[str]:
 
 def fields_needed(subject: Subject, name: str) -> Collection[str] | None:
     """Return the fields that a class reads from a variable; None if others may read more, because it passes the variable on."""
-    body = "\n".join(line.partition("#")[0] for line in subject.source if not re.match(r"\s*def ", line))
+    body = "\n".join(line for line in subject.code.splitlines() if not re.match(r"\s*def ", line))
     is_passed = re.search(rf"[(,=]\s*(\*\*|self\.)?{re.escape(name)}\s*[,)]", body)
     return None if is_passed else fields_read(subject, name) | _read_in(body, f"self.{name}")
 

@@ -147,7 +147,7 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     parameters = call_parameters(subject, method)
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
-    source = "\n".join(subject.source)
+    source = subject.own_source
     parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
     called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
     if called is None:

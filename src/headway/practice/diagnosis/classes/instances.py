@@ -7,31 +7,28 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, TABLE, Binding, computed
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, TABLE, computed
 from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
-from headway.practice.diagnosis.classes.assignment import Assignment, assignments, wildcard_name
+from headway.practice.diagnosis.classes.assignment import Assignment, wildcard_name
 from headway.practice.diagnosis.classes.class_binding import (
     CONFIG_PREFIX,
     PREFIXES,
     WEIGHT_PREFIX,
     WIDTHS,
     class_binding,
-    is_given,
-    without_mask,
 )
-from headway.practice.diagnosis.classes.configs import NoSuchSizeError, is_size_role
-from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for, constructions
-from headway.practice.diagnosis.classes.made import with_makers
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError
+from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
     Slot,
@@ -46,10 +43,8 @@ from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
-from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
-from headway.practice.outputs import Raised
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 from headway.practice.texts import Texts
 
@@ -61,76 +56,6 @@ DROPOUT = 0.5
 NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
-
-
-AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
-"""A function that assigns weights to the arrays of an instance."""
-
-
-def instance_calls(
-    subject: Subject,
-    exercise: Exercise,
-    library: str,
-    find: AssignWeights = assignments,
-    wired: Submodule | None = None,
-    *,
-    is_unrotated: bool = False,
-) -> list[Call]:
-    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
-
-    wired         correct parts that replace the instance's own
-    is_unrotated  True to leave out rotary positions and the norms of queries and keys
-
-    Of several readings of the constructor's parameters, and of makers, the first is taken whose arrays have room for all weights.
-    """
-    if module_library(subject.value) not in (None, library):
-        return []
-    found: list[tuple[list[Call], float]] = []
-    for made in with_makers(subject, exercise):
-        for construction in constructions(made, exercise):
-            calls, share = _calls_of(
-                replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
-            )
-            if share == 1:
-                return calls
-            found.append((calls, share))
-    return max(found, key=lambda each: each[1])[0] if found else []
-
-
-def _calls_of(
-    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights, *, is_exact: bool
-) -> tuple[list[Call], float]:
-    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place.
-
-    is_exact   True to count only places of exactly the weights' sizes
-    """
-    first = InstanceCall(subject, Binding({}), library, construction=construction)
-    sample, instance = first.sample(exercise)
-    own = replace(
-        exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
-    )
-    slots = slots_of(instance, subject.value.__module__) if instance is not None else []
-    slots = [slot for slot in slots if not is_given(slot, construction, sample)]
-    held = find(slots, sample, own) if instance is not None else []
-    needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
-    needed -= {role.name for role in construction.forward.role_of.values()}
-    places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
-    placed = max((len(needed & roles) for roles in places), default=0)
-    share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
-    bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
-    calls: list[Call] = [
-        replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)
-    ]
-    if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
-        share /= 2  # the constructor's two sizes are likelier to be exchanged
-    takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
-    if share and takes_tables and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
-        share /= 2
-    always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
-    taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
-    if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
-        share /= 2
-    return calls, share
 
 
 @dataclass
@@ -216,7 +141,7 @@ class InstanceCall(Call):
         if self.construction.wired is not None or self.construction.is_unrotated:
             return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
-        return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
+        return takes_tables or bool(re.search(ROTARY_SOURCE, self.subject.own_source, re.IGNORECASE))
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""

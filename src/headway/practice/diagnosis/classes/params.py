@@ -100,7 +100,7 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
     read, function = _keys_read(subject, params), subject.value
     sizes_taken = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS]
     keys = [each.name for each in parameters_of(initializer) if each.name.lower() in KEYS]
-    is_read_here = bool(read) and not re.search(rf"\b{params}\b(?! *[:=]|\[['\"]|\.)", "\n".join(subject.source).partition(":\n")[2])
+    is_read_here = bool(read) and not re.search(rf"\b{params}\b(?! *[:=]|\[['\"]|\.)", subject.own_source.partition(":\n")[2])
     shared = {each.name for each in sizes_taken} & {each.name for each in subject.parameters}
 
     class Holder:
@@ -190,7 +190,7 @@ def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
 
 def _keys_read(subject: Subject, params: str) -> set[str]:
     """Return the keys and fields that a function reads from its tree."""
-    found = re.findall(rf"\b{re.escape(params)}(?:\[['\"](\w+)['\"]\]|\.([A-Za-z]\w*)\b(?!\())", "\n".join(subject.source))
+    found = re.findall(rf"\b{re.escape(params)}(?:\[['\"](\w+)['\"]\]|\.([A-Za-z]\w*)\b(?!\())", subject.own_source)
     return {key or field for key, field in found}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.practice.diagnosis.calls.calling import libraries_for
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Exercise
 from headway.practice.exercises.transformer_block import SEES_ALL
 from headway.practice.message import Message
@@ -35,7 +35,7 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
         return _losses(subject)
     if exercise.name == "cross_entropy":
         slices = (r"\[:, *1:", r"\[:, *:-1\b") if _takes_targets(subject) else (r"\b1:", r":-1\b")
-        is_shifting = all(re.search(pattern, "\n".join(subject.source)) for pattern in slices)
+        is_shifting = all(re.search(pattern, subject.own_source) for pattern in slices)
         return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
@@ -63,7 +63,7 @@ def _attentions(subject: Subject) -> list[str]:
     if not _holds_matrices(subject):
         return _causal(subject) if "causal" in subject.name.lower() else [BARE]
     words = " ".join(each.name.lower() for each in subject.parameters)
-    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    text = subject.code
     if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text):
         return ["grouped_query_attention", "self_attention", "causal_self_attention", PROJECTED]
     if _num_sequences(subject) >= 2:
@@ -86,23 +86,21 @@ def _num_sequences(subject: Subject) -> int:
 
 
 def _holds_matrices(subject: Subject) -> bool:
-    from headway.practice.diagnosis.classes.instances import InstanceCall, instance_calls
+    from headway.practice.diagnosis.classes.instance_calls import instance_calls
     from headway.practice.diagnosis.classes.slots import slots_of
     from headway.practice.exercises import exercise
 
     part = exercise(PROJECTED)
     for library in libraries_for(subject):
         for call in instance_calls(subject, part, library)[:1]:
-            if not isinstance(call, InstanceCall):
-                continue
             _, instance = call.sample(part)
             return instance is not None and any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
-    return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", "\n".join(subject.source)))
+    return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", subject.own_source))
 
 
 def _heads(subject: Subject) -> list[str]:
     """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise."""
-    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    text = subject.code
     is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
     return ["causal_self_attention" if is_causal else "self_attention"]
 
@@ -113,12 +111,12 @@ STACKS = r"(for \w+ in range\(|_clones\().*\n?.*(layers|blocks|depth|\bN\b)"
 
 def _encoder_layers(subject: Subject) -> list[str]:
     """Return the stack of encoder layers, too, for a class that holds several."""
-    return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, "\n".join(subject.source)) else [])]
+    return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, subject.own_source) else [])]
 
 
 def _decoder_layers(subject: Subject) -> list[str]:
     """Return the layers without cross-attention for one that takes a single sequence, as in decoder-only models."""
-    if re.search(STACKS, "\n".join(subject.source)):
+    if re.search(STACKS, subject.own_source):
         return ["decoder_layer", "decoder_stack"]
     if _num_sequences(subject) > 1:
         return ["decoder_layer"]
@@ -130,7 +128,7 @@ def _causal(subject: Subject) -> list[str]:
 
     A class that holds matrices must require the mask: an optional one may be for padding.
     """
-    text = "\n".join(line.partition("#")[0] for line in subject.source[1:])
+    text = subject.code.partition("\n")[2]
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
         return ["causal_self_attention"]
@@ -142,7 +140,7 @@ def _causal(subject: Subject) -> list[str]:
 
 def _blocks(subject: Subject) -> list[str]:
     """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions."""
-    text, names = "\n".join(subject.source), "\n".join(vars(subject.module)) if subject.module is not None else ""
+    text, names = subject.own_source, "\n".join(vars(subject.module)) if subject.module is not None else ""
     patterns = ((SEES_ALL[1].called, subject.name), (SEES_ALL[1].source, text), (SEES_ALL[1].file_names, names))
     is_open = all(re.search(pattern or "", each, re.IGNORECASE) for pattern, each in patterns)
     return ["transformer_block", *(["encoder_layer"] if is_open else [])]
@@ -152,7 +150,7 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
 
     def parts(subject: Subject) -> list[str]:
-        text = "\n".join(line.partition("#")[0] for line in subject.used_source.splitlines()).replace(subject.name, "")
+        text = without_comments(subject.used_source).replace(subject.name, "")
         names = " ".join(each.name.lower() for each in subject.parameters)
         has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))

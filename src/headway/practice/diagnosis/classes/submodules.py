@@ -89,7 +89,7 @@ class Submodule:
 
 def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
     """Return the roles of submodules for a layer with one attention per prefix."""
-    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
+    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, subject.own_source))
 
     def attention(inputs: Inputs) -> Submodule:
         return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], num_returned=num_returned)
@@ -126,7 +126,7 @@ def kind_of(name: str) -> Kind | None:
 
 def is_part(name: str, subject: Subject, *, is_called: bool = False) -> bool:
     """Return True for a constructor parameter that is stored as it is, and whose attribute is called or, if that is enough, passed on."""
-    source = "\n".join(line.partition("#")[0] for line in subject.source)
+    source = subject.code
     stored = re.search(rf"self\.(\w+)\s*=\s*{re.escape(name)}\s*$", source, re.MULTILINE)
     passed = "" if stored is None or is_called else rf"|\(.*[(,]\s*self\.{stored[1]}\s*[,)]"
     return stored is not None and bool(re.search(rf"self\.{stored[1]}\({passed}", source))
@@ -134,7 +134,7 @@ def is_part(name: str, subject: Subject, *, is_called: bool = False) -> bool:
 
 def is_called(name: str, subject: Subject) -> bool:
     """Return True for a constructor parameter that is called: a class or a function that makes the part."""
-    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(", "\n".join(subject.source)))
+    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(", subject.own_source))
 
 
 def _taken_as(kind: str, subject: Subject) -> list[str]:

@@ -100,7 +100,7 @@ def leave_out(instance: Any, subject: Subject) -> None:
 
     Errors   ValueError if neither the instance nor its file has such a part
     """
-    parts = list(_parts(instance, "\n".join(subject.source)))
+    parts = list(_parts(instance, subject.own_source))
     for owner, name, neutral in parts:
         if is_module(getattr(owner, name, None)):
             getattr(owner, "_modules", owner).pop(name, None)

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headway.practice.diagnosis.checks.trials import Trial
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
 
@@ -40,7 +43,7 @@ class Subject:
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
-    tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    tried: dict[str, list[Trial]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
@@ -51,14 +54,24 @@ class Subject:
             return []
 
     @cached_property
+    def own_source(self) -> str:
+        """Return the source of the definition."""
+        return "\n".join(self.source)
+
+    @cached_property
+    def code(self) -> str:
+        """Return the source of the definition without comments."""
+        return without_comments(self.own_source)
+
+    @cached_property
     def file_source(self) -> str:
         """Return the source of the file, or of the definition alone for a function that was passed alone."""
-        return _text_of(self.module) if getattr(self.module, "__file__", None) else "\n".join(self.source)
+        return _text_of(self.module) if getattr(self.module, "__file__", None) else self.own_source
 
     @cached_property
     def used_source(self) -> str:
         """Return the source of the definition and of what it names, directly or through others, in its file and in the files around it."""
-        found = {self.name: "\n".join(self.source)}
+        found = {self.name: self.own_source}
         waiting = [(self.name, self.module, self.file_source)]
         while waiting:
             name, module, text = waiting.pop()
@@ -96,6 +109,11 @@ class Subject:
             if re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+
+def without_comments(text: str) -> str:
+    """Return a source without what follows the first # of each line."""
+    return "\n".join(line.partition("#")[0] for line in text.splitlines())
 
 
 @cache

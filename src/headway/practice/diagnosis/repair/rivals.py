@@ -24,7 +24,7 @@ CAUSAL_MASK = r"\btri[ul]\(|causal_mask|subsequent_mask|look_?ahead"
 def sees_what_it_masks(trial: Trial) -> bool:
     """Return True for conventions without a causal mask where the program makes one: a change that fits them would disable it."""
     may_be_causal = CAUSAL in trial.exercise.conventions and not trial.call.binding.takes("is_causal")
-    code = "\n".join(line.partition("#")[0] for line in trial.call.subject.source)
+    code = trial.call.subject.code
     return may_be_causal and CAUSAL[1] not in trial.conventions and re.search(CAUSAL_MASK, code) is not None
 
 

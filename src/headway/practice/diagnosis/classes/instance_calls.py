@@ -1,0 +1,86 @@
+"""The ways to construct and call a learner's class, one for every possible assignment of weights to its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from headway.practice.diagnosis.calls.binding import TABLE, Binding
+from headway.practice.diagnosis.classes.assignment import Assignment, assignments
+from headway.practice.diagnosis.classes.class_binding import class_binding, is_given, without_mask
+from headway.practice.diagnosis.classes.configs import is_size_role
+from headway.practice.diagnosis.classes.constructing import Construction, constructions
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.made import with_makers
+from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
+from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise, Inputs
+from headway.practice.outputs import Raised
+
+AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
+"""A function that assigns weights to the arrays of an instance."""
+
+
+def instance_calls(
+    subject: Subject,
+    exercise: Exercise,
+    library: str,
+    find: AssignWeights = assignments,
+    wired: Submodule | None = None,
+    *,
+    is_unrotated: bool = False,
+) -> list[InstanceCall]:
+    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
+
+    wired         correct parts that replace the instance's own
+    is_unrotated  True to leave out rotary positions and the norms of queries and keys
+
+    Of several readings of the constructor's parameters, and of makers, the first is taken whose arrays have room for all weights.
+    """
+    if module_library(subject.value) not in (None, library):
+        return []
+    found: list[tuple[list[InstanceCall], float]] = []
+    for made in with_makers(subject, exercise):
+        for construction in constructions(made, exercise):
+            calls, share = _calls_of(
+                replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
+            )
+            if share == 1:
+                return calls
+            found.append((calls, share))
+    return max(found, key=lambda each: each[1])[0] if found else []
+
+
+def _calls_of(
+    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights, *, is_exact: bool
+) -> tuple[list[InstanceCall], float]:
+    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place.
+
+    is_exact   True to count only places of exactly the weights' sizes
+    """
+    first = InstanceCall(subject, Binding({}), library, construction=construction)
+    sample, instance = first.sample(exercise)
+    own = replace(
+        exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
+    )
+    slots = slots_of(instance, subject.value.__module__) if instance is not None else []
+    slots = [slot for slot in slots if not is_given(slot, construction, sample)]
+    held = find(slots, sample, own) if instance is not None else []
+    needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
+    needed -= {role.name for role in construction.forward.role_of.values()}
+    places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
+    placed = max((len(needed & roles) for roles in places), default=0)
+    share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
+    bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
+    calls = [replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)]
+    if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
+        share /= 2  # the constructor's two sizes are likelier to be exchanged
+    takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
+    if share and takes_tables and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
+        share /= 2
+    always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
+    taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
+    if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
+        share /= 2
+    return calls, share
