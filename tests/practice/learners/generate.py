@@ -388,6 +388,15 @@ def right_of_text(model, tokenizer, text, max_tokens):
     return tokenizer.decode(ids)
 
 
+def right_with_logits_that_hold_their_data(model, idx, max_new_tokens):
+    out = np.asarray(idx)
+    out = out[None, :] if out.ndim == 1 else out
+    for _ in range(max_new_tokens):
+        logits, _ = model.forward(out[:, -model.config.block_size :])
+        out = np.concatenate([out, logits.data[:, -1, :].argmax(-1)[:, None]], axis=1)
+    return out
+
+
 def wrong_one_too_many__text(model, tokenizer, text, max_tokens):
     ids = tokenizer.encode(text)
     for _ in range(max_tokens + 1):

@@ -27,6 +27,15 @@ class Sizes(dict[str, int]):
         raise AttributeError(name)
 
 
+class OwnData(numpy.ndarray):
+    """An array that is its own data, as that of a tensor of an autograd library."""
+
+    @property
+    def data(self) -> Any:
+        """Return the array."""
+        return self.view(numpy.ndarray)
+
+
 class NoCacheError(BilingualError):
     """A call without the required cache; not a shape error, so it never equals the outcome of a mistake."""
 
@@ -93,7 +102,7 @@ class ToyModel:
         logits = logits[..., -1, :] if self.form == "last" else logits
         if self.form == "lists":
             return logits.tolist()
-        output: Any = logits
+        output: Any = logits.view(OwnData)
         if is_array and not isinstance(token_ids, numpy.ndarray):
             namespace = array_namespace(token_ids).__name__
             library = next(name for name in ("torch", "jax", "mlx") if name in namespace)

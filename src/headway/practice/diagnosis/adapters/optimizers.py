@@ -19,6 +19,7 @@ from headway.practice.diagnosis.reading.subject import Subject, defines, paramet
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
+from headway.practice.recipes.toy_model import OwnData
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -183,7 +184,7 @@ class OptimizerCall(Call):
     def _set_gradients(self, group: Sequence[Any], gradients: Sequence[Any]) -> None:
         for each, gradient in zip(group, gradients, strict=True):
             if isinstance(each, Parameter) or getattr(each, "requires_grad", False):
-                each.grad = gradient.view(_Gradient) if isinstance(gradient, numpy.ndarray) else gradient
+                each.grad = gradient.view(OwnData) if isinstance(gradient, numpy.ndarray) else gradient
 
     def _form(self, values: Sequence[Any]) -> Any:
         if self.holds in OBJECTS:
@@ -262,15 +263,6 @@ class OptimizerCall(Call):
             return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
 
         return {"points": self._form(group), "state": {key: 0 if fits_name(key, COUNT) else zeros() for key in keys}}
-
-
-class _Gradient(numpy.ndarray):
-    """A gradient that is its own data, as those of autograd libraries are."""
-
-    @property
-    def data(self) -> Any:
-        """Return the array."""
-        return self.view(numpy.ndarray)
 
 
 def _call_around(instances: Sequence[Any], pattern: str) -> None:
