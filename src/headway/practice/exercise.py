@@ -193,6 +193,7 @@ class Exercise:
     is_trained_through  True if gradients must flow through the function
     calls        name of the ways to call it (diagnosis.adapters), for what is neither a function of the roles nor a class that
                  holds their weights, such as a KV cache
+    class_calls  name of the further ways to call a class, one that is trained for example
     """
 
     name: str
@@ -210,6 +211,7 @@ class Exercise:
     is_trained_through: bool = True
     calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "stack", "tokenizer"] | None = None
     may_write: bool = False
+    class_calls: Literal["trainer"] | None = None
 
     @property
     def title(self) -> Message:

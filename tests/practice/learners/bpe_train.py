@@ -176,3 +176,75 @@ def right_pairs_with_new_ids(text, vocab_size):
         vocab[new_id] = vocab[pair[0]] + vocab[pair[1]]
         ids = merge(ids, pair, new_id)
     return rules, vocab
+
+
+def right_with_ties_by_the_last_pair(text, vocab_size):
+    ids, merges = list(text.encode("utf-8")), []
+    for new_id in range(256, vocab_size):
+        counts = get_stats(ids)
+        if not counts:
+            break
+        best = max(reversed(counts), key=counts.get)
+        ids = merge(ids, best, new_id)
+        merges.append((best, new_id))
+    return merges
+
+
+class Right_trainer_of_characters:
+    """Numbers the characters in alphabetical order; a merge is a pair of numbers."""
+
+    def __init__(self):
+        self.merges = {}
+        self.itos = None
+
+    def fit(self, chars, num_merges):
+        table = dict(enumerate(sorted(set(chars))))
+        number = {character: place for place, character in table.items()}
+        ids = [number[character] for character in chars]
+        for _ in range(num_merges):
+            counts = Counter(zip(ids, ids[1:]))
+            (a, b), _ = counts.most_common(1)[0]
+            self.merges[a, b] = len(table)
+            ids = merge(ids, (a, b), len(table))
+            table[len(table)] = table[a] + table[b]
+        self.itos = table
+        return ids
+
+
+class Right_trainer_of_bytes:
+    def __init__(self, vocab_size, special_tokens=()):
+        self.vocab_size = vocab_size
+        self.special_tokens = list(special_tokens)
+        self.vocab: dict[int, bytes] = {i: bytes([i]) for i in range(256)}
+        self.merges: list[tuple[bytes, bytes]] = []
+
+    def train(self, corpus):
+        pattern = "|".join(re.escape(token) for token in self.special_tokens)
+        parts = re.split(pattern, corpus) if pattern else [corpus]
+        words = Counter(word.encode("utf-8") for part in parts for word in re.findall(PATTERN, part))
+        split = {word: [bytes([byte]) for byte in word] for word in words}
+        while len(self.vocab) + len(self.special_tokens) < self.vocab_size:
+            counts = Counter()
+            for word, symbols in split.items():
+                for pair in zip(symbols, symbols[1:]):
+                    counts[pair] += words[word]
+            if not counts:
+                break
+            best = max(counts, key=lambda pair: (counts[pair], pair))
+            self.vocab[len(self.vocab)] = best[0] + best[1]
+            self.merges.append(best)
+            split = {word: merge(symbols, best, best[0] + best[1]) for word, symbols in split.items()}
+
+
+class Wrong_one_round_too_few__trainer:
+    def __init__(self, num_merges):
+        self.num_merges = num_merges
+        self.merges = []
+
+    def train(self, text):
+        ids = list(text.encode("utf-8"))
+        for i in range(1, self.num_merges):
+            counts = get_stats(ids)
+            best = max(counts, key=counts.get)
+            ids = merge(ids, best, 255 + i)
+            self.merges.append((best, 255 + i))

@@ -253,7 +253,8 @@ def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
     """Group claims that one process can answer: an exercise with calls of its own needs functions that answer others."""
     groups: dict[Any, list[Claim]] = {}
     for claim in claims:
-        alone = claim.exercise if exercise_by_name(claim.exercise).calls is not None else ""
+        exercise = exercise_by_name(claim.exercise)
+        alone = claim.exercise if exercise.calls or exercise.class_calls else ""
         groups.setdefault((claim.is_whole, alone), []).append(claim)
     return list(groups.values())
 

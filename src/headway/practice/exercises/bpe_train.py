@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step, optional
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step, Steps, optional
 from headway.practice.recipes.byte_pairs import (
     GPT2_CUT,
     as_bytes,
@@ -146,18 +147,49 @@ SOURCES = optional(
     ),
     Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
 )
+
+
+def _uncut(text: str, specials: Any) -> list[str]:
+    return [text]
+
+
+def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
+    """Return a decoding that gives the definition's merges, with these steps, for merges each of which was among the most frequent pairs."""
+
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        merges, own = read_merges(answer), Steps(STEPS | steps)
+        right = recipe(own, **inputs)
+        if not isinstance(merges, tuple) or len(merges) != len(right):
+            return merges
+        words = [own.symbols(piece) for piece in own.cut(inputs["text"], inputs.get("special_tokens") or ())]
+        for pair in merges:
+            counts = counted(words)
+            if not counts or counts.get(pair) != max(counts.values()):
+                return merges
+            words = [pair_of(word, pair) for word in words]
+        return right
+
+    return decode
+
+
+OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte|encod))"
+UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 TIES = optional(
-    Convention(TEXTS["ties_by_position"], steps={"best": first_seen}), Convention(TEXTS["ties_by_ids"], steps={"best": smallest})
+    Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
+    Convention(TEXTS["ties_by_ids"], steps={"best": smallest}),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties()),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut), source=UNCUT),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut, symbols=as_characters), source=OF_CHARACTERS),
 )
 WRITTEN = optional(
     Convention(decode=lambda answer, inputs: from_alphabet(answer), used_source=r"byte_encoder|bytes?_to_unicode|byte2unicode")
 )
 """Tokens as texts, each of whose characters may be one byte."""
-UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
-CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": lambda text, specials: [text]}, source=UNCUT))
+CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": _uncut}, source=UNCUT))
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
+CHARACTERS = optional(Convention(TEXTS["of_characters"], steps={"symbols": as_characters}, source=OF_CHARACTERS))
 
 
 def probes() -> tuple[Probe, ...]:
@@ -185,6 +217,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(SPECIALS, SIZES, SOURCES, TIES, CUTS, WRITTEN),
+    conventions=(SPECIALS, SIZES, SOURCES, TIES, CUTS, WRITTEN, CHARACTERS),
     is_trained_through=False,
+    class_calls="trainer",
 )

@@ -54,7 +54,7 @@ def _without_answers(exercise: Exercise) -> Exercise:
 
 
 def _needed(exercise: Exercise) -> Iterable[Any]:
-    yield adapter(exercise.calls) if exercise.calls else None
+    yield from (adapter(each) for each in (exercise.calls, exercise.class_calls) if each)
     yield from ((role.neutral, role.size_of, role.size_override) for role in exercise.roles)
     yield from ((each.encode, each.reads) for group in exercise.conventions for each in group)
     yield from (probe.inputs for probe in exercise.probes())

@@ -26,6 +26,7 @@ MODULES = {
     "optimizer": "optimizers",
     "stack": "stack_calls",
     "tokenizer": "tokenizer_calls",
+    "trainer": "trainer_calls",
 }
 """Module with the ways to call what is neither a function of the roles nor a class that holds their weights, by `Exercise.calls`."""
 
@@ -43,7 +44,8 @@ def adapter(kind: str | None) -> Adapter:
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
     if exercise.calls is not None or inspect.isclass(subject.value):
-        calls = adapter(exercise.calls)(subject, exercise, library)
+        kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
+        calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]
         return [*calls, *_unrotated_calls(subject, exercise, library)]
     holder = as_class(subject, library) if any(role.is_weight for role in exercise.roles) else None
     if holder is not None:

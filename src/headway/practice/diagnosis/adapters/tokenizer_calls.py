@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,8 @@ class TokenizerCall(Call):
         """Construct the tokenizer, train it if it is to be trained, encode the text and decode the tokens."""
         with tempfile.TemporaryDirectory() as folder:
             tokenizer = self._made(arguments, Path(folder))
-        encode = getattr(tokenizer, _method(self.subject.value, ENCODING))
-        decode = getattr(tokenizer, _method(self.subject.value, DECODING))
+        encode = getattr(tokenizer, method_of(self.subject.value, ENCODING))
+        decode = getattr(tokenizer, method_of(self.subject.value, DECODING))
         text = arguments["text"]
         numbers = encode(text)
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
@@ -127,7 +127,7 @@ class TokenizerCall(Call):
     @property
     def _taken(self) -> set[str]:
         """Return the roles that constructor and training method take."""
-        method = _method(self.subject.value, TRAINING)
+        method = method_of(self.subject.value, TRAINING)
         every = [*self.subject.parameters, *(parameters_of(getattr(self.subject.value, method), is_bound=True) if method else [])]
         return {role.name for each in every for role in (CORPUS, PATH) if each.name.lower() in (role.name, *role.called)}
 
@@ -142,7 +142,7 @@ class TokenizerCall(Call):
         if self.base == OWN_SPECIAL and "vocab_size" in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
             tokenizer = value(**{name: known[role] for name, role in given.items()})
-        method = _method(value, TRAINING)
+        method = method_of(value, TRAINING)
         if self.given or not method:
             return tokenizer
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
@@ -154,8 +154,11 @@ class TokenizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if any(each.default is each.empty and bound.role_of.get(each.name) is SPECIAL for each in parameters):
             known[SPECIAL.name] = known[SPECIAL.name] or []
-        getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
+        self._train(getattr(tokenizer, method), {name: known[role.name] for name, role in bound.role_of.items()})
         return tokenizer
+
+    def _train(self, method: Callable[..., Any], given: Mapping[str, Any]) -> None:
+        method(**{name: value for name, value in given.items() if value is not None})
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         specials = arguments.get("special_tokens")
@@ -184,7 +187,8 @@ def _has_own(parameter: inspect.Parameter) -> bool:
     return isinstance(parameter.default, dict | list | tuple) and bool(parameter.default)
 
 
-def _method(value: Any, names: Sequence[str]) -> str:
+def method_of(value: Any, names: Sequence[str]) -> str:
+    """Return the first of these methods that a class defines; empty for none."""
     return next((name for name in names if defines(value, name)), "")
 
 
@@ -208,7 +212,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         return (
             [Call(subject, Binding({name: roles[name] for name in names}), library)] if "text" in names and set(names) <= set(roles) else []
         )
-    if not (_method(subject.value, ENCODING) and _method(subject.value, DECODING)):
+    if not (method_of(subject.value, ENCODING) and method_of(subject.value, DECODING)):
         return []
     required = bind_parameters(subject.parameters, HELD, unnamed=())
     takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) and not _has_own(each) for each in subject.parameters)
@@ -216,10 +220,10 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
         return [TokenizerCall(subject, binding, library, given=form) for form in (GIVEN if required.takes("merges") else IN_FILES)]
-    if not _method(subject.value, TRAINING):
+    if not method_of(subject.value, TRAINING):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    method = parameters_of(getattr(subject.value, _method(subject.value, TRAINING)), is_bound=True)
+    method = parameters_of(getattr(subject.value, method_of(subject.value, TRAINING)), is_bound=True)
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
     ways = itertools.product(SIZES, (True,) if is_list else (False, True))
     return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]

@@ -166,6 +166,11 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     return parts
 
 
+def _tokenizers(subject: Subject) -> list[str]:
+    """Return the training alone for a class that does not decode."""
+    return ["bpe_tokenizer" if re.search(r"def _*(de(code|tokeni[sz]e)|inverse)", subject.used_source) else "bpe_train"]
+
+
 FAMILIES = {
     "adam_step": lambda subject: ["adam_optimizer"],
     BARE: _attentions,
@@ -178,5 +183,6 @@ FAMILIES = {
     "sinusoidal_positions": _embeddings("sinusoidal_positions"),
     "learned_positions": _embeddings("learned_positions"),
     "positioned_embedding": _embeddings("positioned_embedding"),
+    "bpe_tokenizer": _tokenizers,
 }
 """Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""
