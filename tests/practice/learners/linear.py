@@ -141,3 +141,14 @@ def wrong_not_repeatable(x, weight):
 def wrong_changes_inputs(x, weight, bias):
     bias += 0.0 * bias + 1e-3
     return x @ weight.T + bias - 1e-3
+
+
+class Right_function_with_gradient:
+    def forward(self, x, w, b):
+        self.saved = x, w
+        return x @ w + b
+
+    def backward(self, upstream):
+        x, w = self.saved
+        rows = upstream.reshape(-1, upstream.shape[-1])
+        return upstream @ w.T, x.reshape(-1, x.shape[-1]).T @ rows, rows.sum(0)

@@ -179,3 +179,39 @@ def wrong_eps__too_large(x, weight):
 def wrong_changes_inputs(x, weight, eps=1e-6):
     x /= np.sqrt(np.mean(x**2, -1, keepdims=True) + eps)
     return x * weight
+
+
+class Differentiable:
+    """A function with its gradient, called with arrays, as in a small autograd library."""
+
+    def __call__(self, *arrays):
+        self.inputs = arrays
+        return self.forward(*arrays)
+
+    def forward(self, *arrays):
+        raise NotImplementedError
+
+    def backward(self, upstream):
+        raise NotImplementedError
+
+
+class Right_function_with_gradient(Differentiable):
+    def __init__(self, eps=1e-6):
+        self.eps = eps
+
+    def forward(self, x, w):
+        self.inverse = (np.mean(x * x, axis=-1, keepdims=True) + self.eps) ** -0.5
+        self.normed = x * self.inverse
+        return self.normed * w
+
+    def backward(self, upstream):
+        x, w = self.inputs
+        scaled = upstream * w
+        d_x = self.inverse * (scaled - self.normed * np.mean(scaled * self.normed, axis=-1, keepdims=True))
+        return d_x, np.sum(upstream * self.normed, axis=tuple(range(x.ndim - 1)))
+
+
+class Wrong_weight_missing__function_with_gradient(Right_function_with_gradient):
+    def forward(self, x, w):
+        self.inverse = (np.mean(x * x, axis=-1, keepdims=True) + self.eps) ** -0.5
+        return x * self.inverse

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import TABLE, Binding, bind_call
+from headway.practice.diagnosis.calls.binding import TABLE, Binding, bind_call, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import (
@@ -132,6 +132,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     for made, fixed in itertools.islice(_readings(rest, exercise, examples), MAX_READINGS):
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
+        free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
         called = _call_binding(subject, method, free, examples)
         if called is None:
             return
@@ -140,6 +141,12 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             called = _call_binding(subject, method, free, examples, style) or called
             roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+
+
+def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:
+    """Return the weights that a method needs by name: a function with its gradient, written as a class, holds none itself."""
+    needed = [each.name for each in call_parameters(subject, method) if each.default is each.empty]
+    return [role for role in exercise.roles if role.is_weight and any(fits_name(name, role) for name in needed)]
 
 
 def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
