@@ -93,3 +93,14 @@ class Right_of_positions(nn.Module):
 
     def forward(self, positions):
         return self.table(positions)
+
+
+class Right_of_one_length(nn.Module):
+    """As in a vision transformer: every image has as many patches."""
+
+    def __init__(self, num_tokens, d_model):
+        super().__init__()
+        self.positions = nn.Parameter(0.02 * torch.randn(1, num_tokens, d_model))
+
+    def forward(self, patches):
+        return patches + self.positions

@@ -82,3 +82,14 @@ class Wrong_row_zero_is_zeros(nn.Module):  # noqa: N801
     def forward(self, x):
         rows = self.token(x) * (x != 0)[..., None]
         return rows + waves(rows.size(1), rows.size(2))
+
+
+class Right_of_one_length(nn.Module):
+    def __init__(self, vocab_size, sequence_length, width):
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(vocab_size, width))
+        place = torch.arange(sequence_length)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+        self.waves = torch.stack([place.sin(), place.cos()], dim=2).reshape(sequence_length, width)
+
+    def forward(self, ids):
+        return self.rows[ids] + self.waves

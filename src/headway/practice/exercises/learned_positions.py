@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
-from headway.practice.recipes.conventions import RETURNS
+from headway.practice.recipes.conventions import RETURNS, one_length
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -122,8 +122,8 @@ def _listed(inputs: Inputs) -> Inputs:
 
 
 def _without_leading(answer: Any, inputs: Inputs) -> Any:
-    is_rows = inputs.get("x") is None and inputs.get("token_ids") is None
-    return answer[0] if is_rows and numpy.ndim(answer) == 3 and len(answer) == 1 else answer
+    is_one = inputs.get("token_ids") is None and numpy.ndim(inputs.get("x", ())) < 3
+    return answer[0] if is_one and numpy.ndim(answer) == 3 and len(answer) == 1 else answer
 
 
 def _sum_of(answer: Any, inputs: Inputs) -> Any:
@@ -142,6 +142,22 @@ TAKES = (
     Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
 )
 LISTS = optional(Convention(encode=_listed, role="token_ids"))
+
+
+def _as_long(inputs: Inputs) -> Inputs | None:
+    """Return a table of as many rows as the sequence has tokens; None for other positions than the first ones."""
+    length = _length(inputs)
+    if length is None or inputs.get("positions") is not None or inputs.get("offset"):
+        return None
+    return inputs | {"table": inputs["table"][:length], "max_seq_len": length}
+
+
+def _shorter() -> list[Inputs]:
+    with_x = [probe.inputs for probe in probes() if _as_long(probe.inputs) is not None]
+    return [inputs for inputs in with_x if _length(inputs) < len(inputs["table"]) and "offset" not in inputs]
+
+
+LENGTHS = optional(one_length(_as_long, _shorter))
 ADDS = optional(
     Convention(TEXTS["rows_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, called=r"."),
@@ -195,5 +211,5 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(TAKES, LISTS, ADDS, RETURNS),
+    conventions=(TAKES, LISTS, ADDS, RETURNS, LENGTHS),
 )

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional
 from headway.practice.exercises import embed, sinusoidal_positions
-from headway.practice.recipes.conventions import RETURNS
+from headway.practice.recipes.conventions import RETURNS, one_length
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -43,6 +43,10 @@ def _first_axis(axis: int) -> Any:
         return inputs | {"token_ids": ids.swapaxes(0, 1) if axis else ids[None]} if (ids.ndim == 2) == bool(axis) else None
 
     return encode
+
+
+def _as_long(inputs: Inputs) -> Inputs:
+    return inputs | {"max_seq_len": inputs["token_ids"].shape[-1]}
 
 
 def probes() -> tuple[Probe, ...]:
@@ -83,5 +87,6 @@ EXERCISE = Exercise(
         ),
         optional(Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5})),
         RETURNS,
+        optional(one_length(_as_long, lambda: [probe.inputs for probe in probes()])),
     ),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
+from headway.practice.outputs import Raised
 from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
 
@@ -38,6 +40,20 @@ MASKS = optional(
 SEVERAL_VALUES = TEXTS["several_values"]
 RETURNS = optional(Convention(SEVERAL_VALUES, decode=first_of_tuple()))
 """Values returned in addition to the output, such as what a backward pass needs."""
+
+
+def one_length(encode: Callable[[Inputs], Inputs | None], shorter: Callable[[], Sequence[Inputs]]) -> Convention:
+    """Return the convention of a table of positions for sequences of one length, which the class is constructed with.
+
+    encode    probe inputs → inputs with a table as long as the sequence
+    shorter   inputs whose sequences are shorter than the table; a class of this convention raises for all of them
+    """
+    found = Convention(TEXTS["one_length"], encode)
+
+    def read(ask: Callable[[Inputs], Any]) -> Convention | None:
+        return found if all(isinstance(ask(each), Raised) for each in shorter()) else None
+
+    return Convention(reads=read, role="max_seq_len", named=r"constructor__(?!.*(max|context|block|limit))")
 
 
 def _batch_of_two(inputs: Inputs) -> Inputs | None:
