@@ -102,6 +102,18 @@ def wrong_upper_triangle_kept(n):
     return np.tril(np.full((n, n), -np.inf), k=-1)
 
 
+def right_of_the_shape_of_the_ids(input_ids_shape, dtype, past_key_values_length=0):
+    batch, length = input_ids_shape
+    mask = np.triu(np.full((length, length), np.finfo(dtype).min, dtype), k=1)
+    mask = np.concatenate([np.zeros((length, past_key_values_length), dtype), mask], axis=1)
+    return np.broadcast_to(mask, (batch, 1, *mask.shape))
+
+
+def wrong_one_later_visible__shape(input_ids_shape, dtype):
+    batch, length = input_ids_shape
+    return np.broadcast_to(np.triu(np.full((length, length), -1e9, dtype), k=2), (batch, 1, length, length))
+
+
 def wrong_zero_times_infinity(n):
     with np.errstate(invalid="ignore"):
         return (1 - np.tri(n)) * -np.inf

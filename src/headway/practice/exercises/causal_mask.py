@@ -101,12 +101,16 @@ SEQUENCES = (
 def _examples() -> list[Inputs]:
     """Return one example per kind of sequence, each with four positions and with the sizes as numbers."""
     size = {"query_len": 4, "past_len": 0, "key_len": 4}
-    return [size | {"x": make(4, 4)} for make in SEQUENCES]
+    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), size | {"query_len": (2, 4)}]
 
 
 def _as_key_len(inputs: Inputs) -> Inputs:
     rest = without(inputs, "past_len")
     return rest if "query_len" not in inputs else rest | {"key_len": inputs["query_len"] + inputs.get("past_len", 0)}
+
+
+def _as_shape(inputs: Inputs) -> Inputs:
+    return inputs | {"query_len": (2, inputs["query_len"])}
 
 
 def _as_sequence(make: Any) -> Any:
@@ -128,8 +132,12 @@ def _sequence_taken(ask: Any) -> Convention | None:
     return None
 
 
-TAKES = optional(Convention(encode=_as_key_len, role="key_len"), Convention(reads=_sequence_taken, role="x", without="query_len"))
-"""The number of queries and keys, as numbers or as the shape of an array."""
+TAKES = optional(
+    Convention(encode=_as_key_len, role="key_len"),
+    Convention(encode=_as_shape, role="query_len", named="shape"),
+    Convention(reads=_sequence_taken, role="x", without="query_len"),
+)
+"""The number of queries and keys, as numbers, as a shape or as an array."""
 
 TOP_LEFT = optional(
     Convention(
