@@ -322,5 +322,7 @@ def relu(x):
 """
 
 
-def test_tensors_that_only_take_arrays_are_known():
-    assert found_in(TENSORS)["relu"][1].is_correct
+@pytest.mark.parametrize("name", ["data", "value", "_value", "_array"])
+def test_tensors_that_only_take_arrays_are_known(name):
+    text = TENSORS.replace("self.data", f"self.{name}").replace('other, "data"', f'other, "{name}"')
+    assert found_in(text)["relu"][1].is_correct

@@ -72,7 +72,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
     if answer is None or expected is None or isinstance(answer, tuple | dict):
         return False
     answer, expected = numpy.asarray(answer), numpy.asarray(expected)
-    if answer.shape != expected.shape or (answer.dtype.kind == "c") != (expected.dtype.kind == "c"):
+    if answer.shape != expected.shape or answer.dtype.kind == "O" or (answer.dtype.kind == "c") != (expected.dtype.kind == "c"):
         return False
     if answer.dtype.kind == "c":
         return is_same(answer.real, expected.real, tolerance, rounding) and is_same(answer.imag, expected.imag, tolerance, rounding)

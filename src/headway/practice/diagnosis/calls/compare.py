@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
-from headway.practice.diagnosis.calls.own_tensors import holds_data
+from headway.practice.diagnosis.calls.own_tensors import holds_data, kept
 from headway.practice.message import EMPTY, Message, same
 from headway.practice.outputs import Raised, is_same
 from headway.practice.texts import Texts
@@ -31,7 +31,7 @@ def as_numbers(answer: Any) -> Any:
     if isinstance(answer, set | frozenset):
         return tuple(as_numbers(each) for each in sorted(answer, key=repr))
     if holds_data(answer):
-        return _as_numpy(numpy.asarray(answer.data))
+        return _as_numpy(numpy.asarray(kept(answer)))
     if hasattr(answer, "dtype") and hasattr(answer, "shape"):
         return _as_numpy(answer)
     try:

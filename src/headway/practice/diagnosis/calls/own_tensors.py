@@ -1,4 +1,4 @@
-"""Tensors of the file's own: classes with arithmetic that hold an array, or one number, as `data`, as in micrograd."""
+"""Tensors of the file's own: classes with arithmetic that hold an array, or one number, as `data`, as in micrograd, or under another name."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ CONSTRUCTING_SECONDS = 0.25
 """CPU seconds for the constructor of a class that may be one of tensors."""
 
 OTHERS = ("numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "builtins", "decimal", "fractions", "pathlib", "collections")
+
+
+KEPT = ("data", "_data", "value", "_value", "array", "_array")
+"""Names under which a tensor holds its array."""
 
 
 def own_class(subject: Subject) -> type | None:
@@ -46,13 +50,34 @@ def wrapped(value: numpy.ndarray, subject: Subject, library: str) -> Any:
 
 
 def holds_data(value: Any) -> bool:
-    """Return True for an object of a learner's class that holds an array or a number as `data`."""
+    """Return True for an object of a learner's class that holds an array or a number as `data`, or for another of its tensors."""
+    return bool(kept_as(value))
+
+
+def kept_as(value: Any) -> str:
+    """Return the name under which an object of a learner's class holds its array or number; empty for other values."""
     if type(value).__module__.partition(".")[0] in OTHERS:
-        return False
+        return ""
+    names = KEPT if _has_arithmetic(type(value)) else KEPT[:1]
+    found = [name for name in names if _is_kept(value, name)]
+    return min(found, key=lambda name: _is_fixed(type(value), name), default="")
+
+
+def _is_fixed(kind: type, name: str) -> bool:
+    """Return True for a property that cannot be set."""
+    return isinstance(found := getattr(kind, name, None), property) and found.fset is None
+
+
+def _is_kept(value: Any, name: str) -> bool:
     try:
-        return isinstance(getattr(value, "data", None), numpy.ndarray | float)
+        return isinstance(getattr(value, name, None), numpy.ndarray | float)
     except Exception:  # of an attribute that the class computes
         return False
+
+
+def kept(value: Any) -> Any:
+    """Return the array or the number that a learner's tensor holds."""
+    return getattr(value, kept_as(value) or "data")
 
 
 def _listed(value: Any, made: type) -> Any:
@@ -66,8 +91,8 @@ def _has_arithmetic(value: type) -> bool:
 @cache
 def _kind(value: type) -> str | None:
     """Return VALUES for a class that holds one number, TENSORS for one that holds arrays, None for another class."""
-    for library, given, kept in ((TENSORS, [1.0, 2.0], numpy.ndarray), (TENSORS, numpy.ones(2), numpy.ndarray), (VALUES, 1.5, float)):
+    for library, given, kind in ((TENSORS, [1.0, 2.0], numpy.ndarray), (TENSORS, numpy.ones(2), numpy.ndarray), (VALUES, 1.5, float)):
         with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):  # another kind of class
-            if isinstance(value(given).data, kept):
+            if isinstance(kept(value(given)), kind):
                 return library
     return None

@@ -13,7 +13,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers, floating_arrays
-from headway.practice.diagnosis.calls.own_tensors import OWN, VALUES, wrapped
+from headway.practice.diagnosis.calls.own_tensors import OWN, VALUES, kept, wrapped
 from headway.practice.diagnosis.checks.gradients import has_own_backward, slope_of, weights_of
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
@@ -130,7 +130,7 @@ def _of_tensors(call: Call, encoded: Inputs) -> Cause | Message | None:
     answer = run(made)
     weighted = numpy.asarray(as_numbers(answer))
     total = _total(answer, weights_of(weighted.shape, 0), call)
-    if numpy.size(total.data) != 1:
+    if numpy.size(kept(total)) != 1:
         return OWN_GRADIENTS
     total.backward()
     for name, value in arrays.items():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
-from headway.practice.diagnosis.calls.own_tensors import holds_data
+from headway.practice.diagnosis.calls.own_tensors import holds_data, kept, kept_as
 from headway.practice.diagnosis.calls.wording import is_dropout
 from headway.practice.diagnosis.reading.subject import is_learners
 
@@ -94,8 +94,9 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
             if not _is_lazy(value) and is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
         elif holds_data(value):
-            if isinstance(value.data, numpy.ndarray) and value.data.ndim and not _is_mask(str(key), value.data):
-                yield Slot(here, value, "data", value.data)
+            array = kept(value)
+            if isinstance(array, numpy.ndarray) and array.ndim and not _is_mask(str(key), array):
+                yield Slot(here, value, kept_as(value), array)
         elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES) or _is_near(value):
             yield from _walk(value, here, home, seen)
 
