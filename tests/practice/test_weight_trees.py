@@ -136,6 +136,29 @@ def gpt2_forward(cfg: Config, params, ids):
     return layer_norm(x, params["ln_f"]) @ params["wte"].T
 """
 
+OWN_NAMES = """
+import numpy as np
+
+
+def dense(x, params):
+    return x @ params["weight"] + params["bias"]
+
+
+def feed_forward(x, c_fc, c_proj):
+    return np.maximum(dense(x, c_fc), 0) @ c_proj["weight"] + c_proj["bias"]
+
+
+def causal_attention(x, c_attn, c_proj, n_head):
+    q, k, v = np.split(dense(x, c_attn), 3, axis=-1)
+    hidden = np.triu(np.ones((len(x), len(x)), bool), 1)
+    out = []
+    for a, b, c in zip(*(np.split(each, n_head, axis=-1) for each in (q, k, v)), strict=True):
+        scores = np.where(hidden, -1e9, a @ b.T / np.sqrt(a.shape[-1]))
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        out.append(weights / weights.sum(-1, keepdims=True) @ c)
+    return dense(np.concatenate(out, axis=-1), c_proj)
+"""
+
 PARTS = {"mlp": "feed_forward", "causal_attention": "causal_self_attention", "gpt": "gpt2", "gpt2_forward": "gpt2"}
 
 
@@ -158,7 +181,15 @@ def test_functions_of_dicts_are_judged_with_the_keys_that_they_read(tmp_path, na
     assert verdict.is_correct, verdict
 
 
+@pytest.mark.parametrize("name", ["feed_forward", "causal_attention"])
+def test_functions_of_several_dicts_under_names_of_their_own_are_judged_as_one_tree(tmp_path, name):
+    verdict = verdict_on(tmp_path / "own_names.py", OWN_NAMES, name)
+    assert verdict.is_correct, verdict
+
+
 MISTAKES = [
+    (OWN_NAMES, "/ np.sqrt(a.shape[-1])", "", "causal_attention", "scale"),
+    (OWN_NAMES, "np.maximum(dense(x, c_fc), 0)", "dense(x, c_fc)", "feed_forward", None),
     (NAMED_TUPLES, "/ np.sqrt(q.shape[-1])", "", "causal_self_attention", "scale"),
     (NAMED_TUPLES, "np.tri(length, dtype=bool)", "np.tri(length, dtype=bool).T", "causal_self_attention", None),
     (NAMED_TUPLES, "x = x + causal", "x = causal", "transformer_block", None),

@@ -347,10 +347,13 @@ def _has_queries_only(names: Collection[str]) -> bool:
     )
 
 
-def sizes_of(tree: Node) -> list[str] | None:
-    """Return the names of all sizes of a tree; None if those of an array are unknown."""
+def sizes_of(tree: Node, owner: tuple[str, ...] = ()) -> list[str] | None:
+    """Return the names of all sizes of a tree; None if those of an array are unknown.
+
+    owner   words that say whose weights it holds
+    """
     found: dict[str, None] = {}
-    for path, siblings in tree.leaves():
+    for path, siblings in tree.leaves(owner):
         sizes = sizes_of_leaf(path, siblings)
         if not path or sizes is None:
             return None

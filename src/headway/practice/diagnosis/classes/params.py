@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -53,31 +53,46 @@ def as_class(subject: Subject, library: str) -> Subject | None:
     return _made_up(subject, trees, config, library) if trees else None
 
 
-def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str, Node]:
+@dataclass(frozen=True)
+class Read:
+    """A tree that a function reads from a parameter, and the words that say whose weights it holds if its keys do not."""
+
+    tree: Node
+    owner: tuple[str, ...] = ()
+
+    def sizes(self) -> list[str] | None:
+        """Return the names of all sizes of the tree; None if those of an array are unknown."""
+        return sizes_of(self.tree, self.owner)
+
+
+def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str, Read]:
     """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
-    found: dict[str, Node] = {}
+    found: dict[str, Read] = {}
+    attention = ("attention",) if re.search(r"att(entio)?n|mha", subject.name.lower()) else ()
     for each in subject.parameters:
         if each.default is each.empty and each is not config:
             tree = tree_read(subject.value, each.name, subject.module)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
-                found[each.name] = tree
-    return found if all(sizes_of(tree) is not None for tree in found.values()) else {}
+                found[each.name] = Read(tree)
+            elif tree.children and tree.form == "dict" and all(len(path[-1]) > 1 for path, _ in tree.leaves()):
+                found[each.name] = Read(tree, (*attention, each.name))
+    return found if all(read.sizes() is not None for read in found.values()) else {}
 
 
-def _made_up(subject: Subject, trees: Mapping[str, Node], config: inspect.Parameter | None, library: str) -> Subject:
+def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parameter | None, library: str) -> Subject:
     """Return a function as a class that holds trees of zeros; a config is passed to the function, too."""
     function, kept = subject.value, [each for each in subject.parameters if each.name not in trees and each is not config]
-    sizes = dict.fromkeys(size for tree in trees.values() for size in sizes_of(tree) or ())
+    sizes = dict.fromkeys(size for read in trees.values() for size in read.sizes() or ())
     sizes_taken = [*([config] if config else []), *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sizes)]
 
     class Holder:
         def __init__(self, **given: Any) -> None:
             self._shared = {config.name: given[config.name]} if config else {}
-            arrays = {name: arrays_of(tree, given) for name, tree in trees.items()}
+            arrays = {name: arrays_of(read.tree, given, read.owner) for name, read in trees.items()}
             self.params = mapped(lambda array: from_numpy(array.astype(DTYPES[library]), library), arrays)
 
         def __call__(self, **given: Any) -> Any:
-            return function(**{name: formed(tree, self.params[name]) for name, tree in trees.items()}, **self._shared, **given)
+            return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **self._shared, **given)
 
     return _with_parameters(subject, Holder, sizes_taken, kept)
 
