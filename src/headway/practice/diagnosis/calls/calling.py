@@ -197,6 +197,8 @@ class Call:
 
     def _with_digits(self, answer: Any) -> Any:
         """Return an output in float32 if the function's source converts to it: it then has no more digits, whatever its dtype is."""
+        if isinstance(answer, tuple):
+            return tuple(map(self._with_digits, answer))
         is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
         return answer.astype(numpy.float32) if is_wide and re.search(ROUNDS, self.subject.own_source) else answer
 
