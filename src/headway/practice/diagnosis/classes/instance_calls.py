@@ -13,7 +13,7 @@ from headway.practice.diagnosis.classes.constructing import Construction, constr
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import with_makers
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
-from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.outputs import Raised
@@ -43,6 +43,8 @@ def instance_calls(
     found: list[tuple[list[InstanceCall], float]] = []
     for made in with_makers(subject, exercise):
         for construction in constructions(made, exercise):
+            if library not in LIBRARIES and any(role.is_submodule for role in construction.constructor.role_of.values()):
+                continue
             calls, share = _calls_of(
                 replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
             )
