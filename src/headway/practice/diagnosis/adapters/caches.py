@@ -15,7 +15,7 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.calls.binding import BYSTANDERS, Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
 from headway.practice.message import CallError, OutputError
 from headway.practice.roles import Roles
@@ -127,7 +127,7 @@ class CacheCall(Call):
 
     def _drive_class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
         construct = self._constructor(chunks)
-        append, advance = appending(self.subject.value), _method(self.subject.value, ADVANCING)
+        append, advance = appending(self.subject.value), first_method(self.subject.value, ADVANCING)
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER, BATCH, COUNT, END))
         if bound is None:
@@ -161,7 +161,7 @@ class CacheCall(Call):
 
         def clear() -> None:
             filled[:] = [0, 0]
-            name = _method(self.subject.value, CLEARING)
+            name = first_method(self.subject.value, CLEARING)
             for place, instance in enumerate(instances):
                 if name:
                     getattr(instance, name)()
@@ -273,14 +273,9 @@ def _positions_axis(chunks: Sequence[Any]) -> int:
     return -2 if shapes[0][-3] >= shapes[0][-2] else -3
 
 
-def _method(value: Any, names: Sequence[str]) -> str:
-    """Return the first of these methods that a class defines, or an empty string."""
-    return next((name for name in names if defines(value, name)), "")
-
-
 def appending(value: Any) -> str:
     """Return the method that stores keys and values: by its name, else the first public one that takes both."""
-    known = _method(value, APPENDING)
+    known = first_method(value, APPENDING)
     return known or next((name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each)), "")
 
 
@@ -308,7 +303,7 @@ def _contents(instance: Any, layer: int | None, num_axes: int, given: Mapping[st
 
     given   arguments of the last append, by role
     """
-    name = _method(type(instance), FETCHING)
+    name = first_method(type(instance), FETCHING)
     if name:
         bound = bind_parameters(parameters_of(getattr(type(instance), name), is_bound=True), (LAYER, BATCH, END, COUNT))
         taken = {} if bound is None else bound.role_of

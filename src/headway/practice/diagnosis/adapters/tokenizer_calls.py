@@ -16,7 +16,7 @@ from headway import files
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, vocabulary
@@ -114,8 +114,8 @@ class TokenizerCall(Call):
         """Construct the tokenizer, train it if it is to be trained, encode the text and decode the tokens."""
         with tempfile.TemporaryDirectory() as folder:
             tokenizer = self._made(arguments, Path(folder))
-        encode = getattr(tokenizer, method_of(self.subject.value, ENCODING))
-        decode = getattr(tokenizer, method_of(self.subject.value, DECODING))
+        encode = getattr(tokenizer, first_method(self.subject.value, ENCODING))
+        decode = getattr(tokenizer, first_method(self.subject.value, DECODING))
         text = arguments["text"]
         numbers = encode(text)
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
@@ -127,7 +127,7 @@ class TokenizerCall(Call):
     @property
     def _taken(self) -> set[str]:
         """Return the roles that constructor and training method take."""
-        method = method_of(self.subject.value, TRAINING)
+        method = first_method(self.subject.value, TRAINING)
         every = [*self.subject.parameters, *(parameters_of(getattr(self.subject.value, method), is_bound=True) if method else [])]
         return {role.name for each in every for role in (CORPUS, PATH) if each.name.lower() in (role.name, *role.called)}
 
@@ -142,7 +142,7 @@ class TokenizerCall(Call):
         if self.base == OWN_SPECIAL and "vocab_size" in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
             tokenizer = value(**{name: known[role] for name, role in given.items()})
-        method = method_of(value, TRAINING)
+        method = first_method(value, TRAINING)
         if self.given or not method:
             return tokenizer
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
@@ -187,11 +187,6 @@ def _has_own(parameter: inspect.Parameter) -> bool:
     return isinstance(parameter.default, dict | list | tuple) and bool(parameter.default)
 
 
-def method_of(value: Any, names: Sequence[str]) -> str:
-    """Return the first of these methods that a class defines; empty for none."""
-    return next((name for name in names if defines(value, name)), "")
-
-
 def _as_text(decoded: Any) -> Any:
     """Return decoded text; bytes and lists of texts are joined."""
     if isinstance(decoded, bytes | bytearray):
@@ -212,7 +207,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         return (
             [Call(subject, Binding({name: roles[name] for name in names}), library)] if "text" in names and set(names) <= set(roles) else []
         )
-    if not (method_of(subject.value, ENCODING) and method_of(subject.value, DECODING)):
+    if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return []
     required = bind_parameters(subject.parameters, HELD, unnamed=())
     takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) and not _has_own(each) for each in subject.parameters)
@@ -220,10 +215,10 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
         return [TokenizerCall(subject, binding, library, given=form) for form in (GIVEN if required.takes("merges") else IN_FILES)]
-    if not method_of(subject.value, TRAINING):
+    if not first_method(subject.value, TRAINING):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    method = parameters_of(getattr(subject.value, method_of(subject.value, TRAINING)), is_bound=True)
+    method = parameters_of(getattr(subject.value, first_method(subject.value, TRAINING)), is_bound=True)
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
     ways = itertools.product(SIZES, (True,) if is_list else (False, True))
     return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TRAINING, TokenizerCall, method_of
+from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TRAINING, TokenizerCall
 from headway.practice.diagnosis.calls.binding import Binding
 from headway.practice.diagnosis.calls.calling import Call
-from headway.practice.diagnosis.reading.subject import Subject, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
 
 MERGES = r"(bpe_?)?(merges|merge_(rules|list|ranks|table|pairs)|ranks|rules)|merge_?history"
@@ -62,7 +62,7 @@ def _token(part: Any, tokens: Mapping[Any, Any]) -> Any:
 
 def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to train: one per number of tokens before the first merge; none for a class that holds no merges."""
-    method = method_of(subject.value, TRAINING)
+    method = first_method(subject.value, TRAINING)
     names = re.findall(r"self\.(\w+)(?: *:[^=\n]+)? *=[^=]", "\n".join(subject.source))
     if not inspect.isclass(subject.value) or not method or not any(re.fullmatch(MERGES, each.strip("_")) for each in names):
         return []

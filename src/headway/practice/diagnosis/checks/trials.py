@@ -260,7 +260,7 @@ def trials_by_inputs(subject: Subject, exercise: Exercise, library: str) -> Iter
 def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
     """Return True if calls timed out even under the convention with the fewest exceptions: the function may just be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
-    return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
+    return nearest is not None and any(map(is_endless, nearest.answers))
 
 
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
@@ -355,16 +355,16 @@ def _answers(
 
 def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memory) -> tuple[Any, bool]:
     """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
-    if is_endless(before):
+    if before and is_endless(before[-1]):
         return before[-1], False
     call.has_changed_inputs = False
     with numpy.errstate(all="ignore"):
         return memory.outputs.interned(call(encoded)), call.has_changed_inputs
 
 
-def is_endless(answers: Sequence[Any]) -> bool:
-    """Return True if the last call timed out."""
-    return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
+def is_endless(answer: Any) -> bool:
+    """Return True for a call that did not return in time."""
+    return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)
 
 
 def _num_axes(inputs: Inputs) -> int:

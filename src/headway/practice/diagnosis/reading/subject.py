@@ -207,6 +207,11 @@ def defines(value: Any, name: str) -> bool:
     )
 
 
+def first_method(value: Any, names: Sequence[str]) -> str:
+    """Return the first of these methods that a class defines, or an empty string."""
+    return next((name for name in names if defines(value, name)), "")
+
+
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     """Return the functions and classes that a file defines at top level, in order."""
     tree, lines = ast.parse(text), text.splitlines()

@@ -13,7 +13,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, may_apply, measured_conventions
-from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.slots import slots_of
@@ -184,11 +184,6 @@ def _mean_share(trial: Trial) -> float:
     pairs = zip(trial.probes, trial.answers, strict=True)
     shares = [share_of_matching(answer, trial.expected(probe), trial.decimals) for probe, answer in pairs]
     return sum(shares) / len(shares)
-
-
-def is_endless(answer: Any) -> bool:
-    """Return True for a call that did not return in time."""
-    return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)
 
 
 def is_called_alike(one: Trial, other: Trial, probe: Probe) -> bool:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_by_inputs
+from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.changes import Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
@@ -19,7 +19,6 @@ from headway.practice.diagnosis.repair.outcomes import (
     call_of,
     farthest,
     is_called_alike,
-    is_endless,
     likeliest,
     measurable,
 )

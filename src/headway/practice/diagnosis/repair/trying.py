@@ -15,11 +15,11 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.memory import Memory
-from headway.practice.diagnosis.checks.trials import Trial, trials_of
+from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
 from headway.practice.diagnosis.explain.failure import last_line
 from headway.practice.diagnosis.repair.donors import Values, donor_values
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
-from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, is_endless, num_suiting, read, returned, with_measured
+from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, num_suiting, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
