@@ -14,10 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from headway.practice.diagnosis.checks.trials import Trial
+from typing import Any
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
 
@@ -43,7 +40,7 @@ class Subject:
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
-    tried: dict[str, list[Trial]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
