@@ -192,3 +192,36 @@ class wrong_last_norm_missing(Base):
             x = layer(x, src_mask)
         self.norm(x)
         return x
+
+
+class Right_encoder_of_copies(nn.Module):
+    def __init__(self, encoder_layer, num_of_layers):
+        super().__init__()
+        self.encoder_stack = nn.ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_of_layers))
+
+    def forward(self, src, src_mask):
+        for layer in self.encoder_stack:
+            src = layer(src, src_mask)
+        return src
+
+
+class Wrong_last_layer_skipped__of_copies(nn.Module):
+    def __init__(self, encoder_layer, num_of_layers):
+        super().__init__()
+        self.encoder_stack = nn.ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_of_layers))
+
+    def forward(self, src, src_mask):
+        for layer in self.encoder_stack[:-1]:
+            src = layer(src, src_mask)
+        return src
+
+
+class WholeModel(nn.Module):
+    def __init__(self, model_dim, num_of_layers, attn_heads, ffn_dim):
+        super().__init__()
+        layer = EncoderLayer(model_dim, attn_heads, ffn_dim)
+        self.encoder = Right_encoder_of_copies(layer, num_of_layers)
+        self.other = Wrong_last_layer_skipped__of_copies(layer, num_of_layers)
+
+    def forward(self, src, src_mask):
+        return self.encoder(src, src_mask)

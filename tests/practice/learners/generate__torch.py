@@ -218,3 +218,14 @@ def right_filters_by_default(model, idx, max_new_tokens, context_size, temperatu
         ordered[ordered.cumsum(-1) - ordered > top_p] = 0
         idx = torch.cat((idx, order.gather(-1, torch.multinomial(ordered, beams))), dim=1)
     return idx
+
+
+@torch.no_grad()
+def right_reads_logits_of_a_dict(model, input_ids, max_new_tokens=20, do_sample=False, eos_token_id=None):
+    for _ in range(max_new_tokens):
+        logits = model(input_ids[:, -model.config.block_size :])["logits"][:, -1, :]
+        chosen = torch.multinomial(logits.softmax(-1), 1) if do_sample else logits.argmax(-1, keepdim=True)
+        input_ids = torch.cat([input_ids, chosen], dim=1)
+        if eos_token_id is not None and (chosen == eos_token_id).all():
+            break
+    return input_ids

@@ -182,3 +182,27 @@ class right_heads_in_batch(nn.Module):  # noqa: N801
             scores = scores.masked_fill(torch.arange(k.shape[1])[None, None] >= lengths[:, None, None], -1e6)
         answer = torch.bmm(self.dropout(scores.softmax(-1)), v)
         return self.W_o(answer.unflatten(0, (-1, self.num_heads)).transpose(1, 2).flatten(2))
+
+
+class right_heads_first_with_a_mask_of_keys(nn.Module):  # noqa: N801
+    def __init__(self, d_model, h, d_k, d_v):
+        super().__init__()
+        self.d_k = d_k
+        self.query_transform = nn.Parameter(torch.randn(h, 1, d_model, d_k))
+        self.key_transform = nn.Parameter(torch.randn(h, 1, d_model, d_k))
+        self.value_transform = nn.Parameter(torch.randn(h, 1, d_model, d_v))
+        self.output_transform = nn.Parameter(torch.randn(h * d_v, d_model))
+
+    def forward(self, queries, keys, values, keys_mask):
+        q, k, v = queries @ self.query_transform, keys @ self.key_transform, values @ self.value_transform
+        scores = q @ k.transpose(-1, -2) / math.sqrt(self.d_k)
+        heads = scores.masked_fill(~keys_mask[None, :, None, :], -math.inf).softmax(-1) @ v
+        return heads.permute(1, 2, 0, 3).flatten(2) @ self.output_transform
+
+
+class wrong_scale__heads_first(right_heads_first_with_a_mask_of_keys):  # noqa: N801
+    def forward(self, queries, keys, values, keys_mask):
+        q, k, v = queries @ self.query_transform, keys @ self.key_transform, values @ self.value_transform
+        scores = q @ k.transpose(-1, -2) / math.sqrt(queries.shape[-1])
+        heads = scores.masked_fill(~keys_mask[None, :, None, :], -math.inf).softmax(-1) @ v
+        return heads.permute(1, 2, 0, 3).flatten(2) @ self.output_transform

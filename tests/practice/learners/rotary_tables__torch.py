@@ -44,3 +44,25 @@ class Wrong_exponent_not_doubled(nn.Module):  # noqa: N801
     def forward(self, x, seq_len):
         angles = torch.outer(torch.arange(seq_len).float(), self.inv_freq)
         return angles.cos(), angles.sin()
+
+
+class Right_method_of_a_module(nn.Module):  # noqa: N801
+    def __init__(self, head_dim, max_seq_len, base=10000.0):
+        super().__init__()
+        self.max_seq_len = max_seq_len
+        self.register_buffer("inv_freq", base ** (-torch.arange(0, head_dim, 2).float() / head_dim), persistent=False)
+
+    def get_cos_sin(self, T, device, pos_offset=0, dtype=None):
+        at = torch.arange(pos_offset, pos_offset + T, device=device).float()
+        angles = at[:, None] * self.inv_freq
+        return angles.cos().to(dtype or torch.float32), angles.sin().to(dtype or torch.float32)
+
+
+class Wrong_exponent_not_doubled__method_of_a_module(nn.Module):  # noqa: N801
+    def __init__(self, head_dim, max_seq_len, base=10000.0):
+        super().__init__()
+        self.register_buffer("inv_freq", base ** (-torch.arange(head_dim // 2).float() / head_dim), persistent=False)
+
+    def get_cos_sin(self, T, device):
+        angles = torch.arange(T, device=device).float()[:, None] * self.inv_freq
+        return angles.cos(), angles.sin()

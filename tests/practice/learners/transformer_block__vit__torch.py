@@ -104,3 +104,23 @@ class wrong_not_causal__forgotten(nn.Module):
         mask = torch.tril(torch.ones(T, T))  # never used
         x = x + self.attn(self.norm1(x))
         return x + self.mlp(self.norm2(x))
+
+
+class right_causal_block_after_the_sums(nn.Module):
+    def __init__(self, width, num_heads, longest=32):
+        super().__init__()
+        self.sa = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.register_buffer("hidden", torch.triu(torch.ones(longest, longest, dtype=torch.bool), 1))
+        self.ffwd = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        hidden = self.hidden[: x.shape[1], : x.shape[1]]
+        x = self.ln1(x + self.sa(x, x, x, attn_mask=hidden, need_weights=False)[0])
+        return self.ln2(x + self.ffwd(x))
+
+
+class wrong_activation_missing__after_the_sums(right_causal_block_after_the_sums):
+    def __init__(self, width, num_heads, longest=32):
+        super().__init__(width, num_heads, longest)
+        self.ffwd = nn.Sequential(nn.Linear(width, 4 * width), nn.Linear(4 * width, width))

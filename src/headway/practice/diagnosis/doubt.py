@@ -23,7 +23,9 @@ from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
+from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.message import EMPTY
+from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
@@ -52,7 +54,7 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
-    if verdict.trial is not None and _orders_fused(verdict):
+    if verdict.trial is not None and (_orders_fused(verdict) or _changes_rotation(verdict)):
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
@@ -76,6 +78,23 @@ def _orders_fused(verdict: Verdict) -> bool:
     contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
     is_fused = any(len(content.roles) > 1 for content in contents.values())
     return is_fused and all(cause.name.endswith("_exchanged") for cause in verdict.causes)
+
+
+def _changes_rotation(verdict: Verdict) -> bool:
+    """Return True if the repair of another part changes how the file rotates, which may undo the rotation: that part has none."""
+    if verdict.repair is None or verdict.trial is None or verdict.exercise in ROTATIONS:
+        return False
+    rotating = [
+        node
+        for name, node in definitions(parsed(verdict.trial.call.subject.text)).items()
+        if name != verdict.subject and {*fitting(name)[0]} & ROTATIONS
+    ]
+    return any(
+        node.lineno <= edit.line <= (node.end_lineno or 0) for node in rotating for edit in verdict.repair.edits if edit.cell is None
+    )
+
+
+ROTATIONS = {"rotary", "rotary_tables"}
 
 
 def _finds_no_pair(verdict: Verdict) -> bool:
@@ -173,7 +192,7 @@ def _doubted(verdict: Verdict) -> Verdict:
     tried = len({each.conventions for each in verdict.trials}) or 1
     says = TEXTS["in_doubt"].format(count=tried)
     cause = Cause(NOT_UNDERSTOOD, says, TEXTS["select_part_or_state_shapes"], EMPTY, line=verdict.line)
-    return replace(verdict, status="could not run", causes=(cause,), notes=(), is_confirmed=True)
+    return replace(verdict, status="could not run", causes=(cause,), notes=(), repair=None, is_confirmed=True)
 
 
 def _because_of_doubted(verdict: Verdict, doubted: set[str]) -> Verdict:

@@ -45,7 +45,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
     module = _empty_module(path, text)
     try:
         tree = _without_cuda(ast.parse(text))
-        prepare_imports(module, path, tree)
+        prepare_imports(module, path, tree, _run_definitions)
         exec(compile(tree, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
@@ -90,37 +90,43 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH.
     """
     module = _empty_module(path, text)
-    unset: set[str] = set()
     try:
         tree = _without_cuda(ast.parse(text))
-        prepare_imports(module, path, tree)
-        for statement in tree.body:
-            code = compile(ast.Module([statement], []), str(path), "exec")
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                try:
-                    exec(code, module.__dict__)
-                except Exception as error:  # a module of the learner that raises; what does without it can be judged
-                    vars(module).update(broken_imports(statement, error))
-            elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                try:
-                    exec(code, module.__dict__)
-                except (NameError, ImportError) as error:  # a decorator or a base class of a missing package
-                    if isinstance(error, NameError) and error.name not in unset:
-                        raise
-                    unset.add(statement.name)
-            elif _is_choice_of_values(statement) or ast.unparse(statement).startswith("sys.path."):
-                with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
-                    exec(code, module.__dict__)
-            elif isinstance(statement, ast.Assign | ast.AnnAssign):
-                unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-                with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
-                    exec(code, module.__dict__)
-                if (name := _name_of_length(statement)) is not None:
-                    module.__dict__.setdefault(name, ABSENT_LENGTH)
+        prepare_imports(module, path, tree, _run_definitions)
+        _run_definitions(module, tree)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
     return module
+
+
+def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
+    """Run the imports, definitions and assignments of a file one by one; return the names that those which raise would have defined."""
+    unset: set[str] = set()
+    for statement in tree.body:
+        code = compile(ast.Module([statement], []), str(module.__file__), "exec")
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            try:
+                exec(code, module.__dict__)
+            except Exception as error:  # a module of the learner that raises; what does without it can be judged
+                vars(module).update(broken_imports(statement, error))
+        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            try:
+                exec(code, module.__dict__)
+            except (NameError, ImportError) as error:  # a decorator or a base class of a missing package
+                if isinstance(error, NameError) and error.name not in unset:
+                    raise
+                unset.add(statement.name)
+        elif _is_choice_of_values(statement) or ast.unparse(statement).startswith("sys.path."):
+            with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
+                exec(code, module.__dict__)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
+                exec(code, module.__dict__)
+            if (name := _name_of_length(statement)) is not None:
+                module.__dict__.setdefault(name, ABSENT_LENGTH)
+    return unset - set(vars(module))
 
 
 def _set_as_main(module: ModuleType, tree: ast.Module) -> None:

@@ -1,9 +1,11 @@
-"""Stand-ins for what a confined process does not have: other processes, and the installed package of a learner's file."""
+"""Stand-ins for what a confined process does not have: other processes, new folders, and the installed package of a learner's file."""
 
 from __future__ import annotations
 
 import concurrent.futures
+import errno
 import multiprocessing
+import os
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +24,7 @@ SAME = ("Process", "JoinableQueue", "Manager", "Lock", "RLock", "Semaphore", "Ev
 
 
 def use_stand_ins() -> None:
-    """Replace the pools, processes and queues of multiprocessing and concurrent.futures; a package that is not installed gets a version."""
+    """Replace the pools, processes and queues of multiprocessing and concurrent.futures, and os.mkdir; a package that is not installed gets a version."""
     replaced = {name: getattr(dummy, name) for name in SAME} | {
         "Pool": _Pool,
         "Queue": _Queue,
@@ -32,6 +34,16 @@ def use_stand_ins() -> None:
     vars(multiprocessing).update(replaced)
     vars(concurrent.futures)["ProcessPoolExecutor"] = _Executor
     vars(metadata)["version"] = partial(_version, metadata.version)
+    vars(os)["mkdir"] = partial(_make_folder, os.mkdir)
+
+
+def _make_folder(make: Callable[..., None], *arguments: Any, **named: Any) -> None:
+    """Make a folder, or none in a place that cannot be written to, such as one for checkpoints next to a learner's file."""
+    try:
+        make(*arguments, **named)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
 
 
 def _version(known: Callable[[str], str], name: str) -> str:

@@ -74,7 +74,17 @@ STEPS: dict[str, Step] = {
 }
 
 GELUS = optional(Convention(TEXTS["exact_gelu"], steps={"activation": activations.gelu}))
-POST_NORM = optional(Convention(TEXTS["post_norm"], steps={"wire": in_turn(post, post)}, called=r"post_?(norm|ln)"))
+POST_NORM = optional(
+    Convention(TEXTS["post_norm"], steps={"wire": in_turn(post, post)}, called=r"post_?(norm|ln)"),
+    Convention(
+        TEXTS["post_norm"],
+        steps={"wire": in_turn(post, post)},
+        without="mlp",
+        source=r"(?i)\A(?![\s\S]*(gpt|llama|pre[-_ ]?(norm|ln|layer)))",
+        used_source=r"tri[lu]|[Cc]ausal",
+    ),
+)
+"""A block whose name says so, and a class that says nothing of another order, as in GPT-2: both orders have their models."""
 EPSILONS = optional(
     *(
         Convention(TEXTS["eps_of_norms"].format(eps=eps), steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)})

@@ -18,10 +18,10 @@ from headway.practice.texts import Texts
 TEXTS = Texts("shared/toy_model")
 
 
-class Sizes(dict[str, int]):
-    """A dict whose values are attributes, too."""
+class Fields(dict[str, Any]):
+    """A dict whose values are attributes, too, as a config and the output of a model may be read."""
 
-    def __getattr__(self, name: str) -> int:
+    def __getattr__(self, name: str) -> Any:
         if name in self:
             return self[name]
         raise AttributeError(name)
@@ -44,7 +44,7 @@ class NoCacheError(BilingualError):
 class ToyModel:
     """Causal model with positions and a context of context_size tokens; the seed determines its weights.
 
-    form          output: "logits", "pair" (logits, cache), "attribute" (.logits), "last" (last position only) or "lists"
+    form          output: "logits", "pair" (logits, cache), "attribute" (.logits, ["logits"]), "last" (last position only) or "lists"
     needs_cache   True if every call but the first requires a cache
     caches        the caches
     """
@@ -109,7 +109,7 @@ class ToyModel:
             output = from_numpy(logits.astype(numpy.float32), library)
         if self.form == "pair":
             return output, cache
-        return SimpleNamespace(logits=output, past_key_values=cache) if self.form == "attribute" else output
+        return Fields(logits=output, past_key_values=cache) if self.form == "attribute" else output
 
     forward = __call__
 
@@ -132,11 +132,11 @@ class ToyModel:
         return [None] * self.config.num_hidden_layers
 
     @property
-    def config(self) -> Sizes:
+    def config(self) -> Fields:
         """Sizes under the names of several libraries, as attributes and as keys."""
         names = ("context_size", "block_size", "n_positions", "context_length", "max_seq_len", "n_ctx", "max_position_embeddings")
         layers = dict.fromkeys(("n_layer", "n_layers", "num_layers", "num_hidden_layers"), 2)
-        return Sizes(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
+        return Fields(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
 
     cfg = args = params = hparams = config
 

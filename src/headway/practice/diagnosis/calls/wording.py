@@ -57,7 +57,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),
-    (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
+    (r"^(is|use|return|need|output(?=$|_(att|hid|weight|score|state|all))|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
     (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
     (r"^(random_?)?seed$", 0),
     (r"cache|past|history|prev(ious)?_state|layer_state", None),

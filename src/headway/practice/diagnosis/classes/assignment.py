@@ -276,7 +276,7 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
         return False
     arrays = [numpy.asarray(inputs[role]) for role in roles]
     whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
-    shape = members[0].shape
+    shape = members[0].shape if len(members[0].shape) <= 3 else _without_ones(members[0].shape)
     parts = len(members)
     if len(whole) == 1 and len(shape) == 2:
         return math.prod(shape) * parts == whole[0]
@@ -370,6 +370,8 @@ def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
 def _reshaped(values: Any, shape: tuple[int, ...], content: Contents) -> Any:
     """Reshape a weight (out, in) to the shape of a slot; if the slot is too small, keep only the first rows and columns."""
     is_transposed = content.is_transposed
+    if len(shape) > 3:  # an axis of size 1 for the batch
+        return _reshaped(values, _without_ones(shape), content).reshape(shape)
     if _is_output_by_head(content.roles, shape) and values.ndim == 2:
         by_head = values.reshape(len(values), shape[0], -1)
         return by_head.transpose(1, 2, 0) if shape[2] == len(values) else by_head.swapaxes(0, 1)

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -50,7 +51,7 @@ class Construction:
     roles                  the exercise's roles
     fixed                  constructor parameters with values that have no effect
     base                   the file's own config; None for one that answers to any name
-    variables              variables of the module that hold sizes
+    variables              variables that hold sizes, with their modules
     wired                  correct parts that replace those of an instance; None to keep its own
     is_unrotated           True to leave out rotary positions and the norms of queries and keys
     is_plain               True if all of them are numbers, not configs
@@ -65,7 +66,7 @@ class Construction:
     roles: tuple[Role, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     base: Any = None
-    variables: tuple[str, ...] = ()
+    variables: Mapping[str, Sequence[ModuleType]] = field(default_factory=dict)
     is_plain: bool = True
     wired: Submodule | None = None
     is_unrotated: bool = False
@@ -86,7 +87,7 @@ class Construction:
         sizes = [role for role in self.roles if is_size_role(role)]
         if self.config is not None or not self.is_plain or self.is_shown:
             return sizes
-        meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
+        meant = {role.name for role in roles_of_names(list(self.variables), sizes, is_shared=True).values()}
         return [role for role in sizes if role.name in meant]
 
 
@@ -124,8 +125,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
-    variables = tuple(globals_read(subject))
-    is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
+    variables = globals_read(subject)
+    is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
     shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]

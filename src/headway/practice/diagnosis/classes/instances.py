@@ -28,7 +28,7 @@ from headway.practice.diagnosis.classes.class_binding import (
     class_binding,
 )
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
-from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, config_for
+from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, call_parameters, config_for
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
     Slot,
@@ -160,10 +160,12 @@ class InstanceCall(Call):
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its current weights."""
-        call = instance if self.construction.method == "__call__" or is_module(instance) else getattr(instance, self.construction.method)
+        method = self.construction.method
+        is_called = method == "__call__" or (method in INHERITED and is_module(instance))
+        call = instance if is_called else getattr(instance, method)
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
-        with globals_set(self.subject.module, self._variables(arguments)):
+        with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
             return completed(call(*positional, **given))
 
     @cached_property
@@ -237,7 +239,7 @@ class InstanceCall(Call):
             positional = [
                 given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
             ]
-            with globals_set(self.subject.module, self._variables(arguments)):
+            with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
                 instance = self.subject.value(*positional, **given)
             if construction.wired is not None:
                 width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])

@@ -1,4 +1,4 @@
-"""Classes whose constructor takes ready-made parts, constructed by a function of their file: `make_model`, `build_transformer`."""
+"""Classes whose constructor takes ready-made parts, constructed by a function of their file, `make_model`, or by the class of the whole model."""
 
 from __future__ import annotations
 
@@ -9,29 +9,40 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import fits_name
-from headway.practice.diagnosis.calls.wording import is_named
+from headway.practice.diagnosis.calls.wording import is_named, snake
 from headway.practice.diagnosis.classes.slots import module_library
-from headway.practice.diagnosis.classes.submodules import is_part
+from headway.practice.diagnosis.classes.submodules import SIZES, is_part
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_in
 from headway.practice.exercise import Exercise, Role
 from headway.practice.recipes.stacks import OPERANDS
 
 
 def as_made(subject: Subject) -> Iterator[Subject]:
-    """Yield a class as it is, and as constructed by each function of its file that makes it or what contains it."""
+    """Yield a class as it is, and as constructed by each function of its file that makes it or what contains it, and by each such class."""
     value: Any = subject.value
     methods = {"__module__": value.__module__}
     if not defines(value, "forward") and defines(value, "encode") and defines(value, "decode"):
         methods["forward"] = _composed
     yield replace(subject, value=type(value.__name__, (value,), methods)) if "forward" in methods else subject
-    for name, function in vars(subject.module).items() if subject.module is not None else ():
-        if not inspect.isfunction(function) or function.__module__ != value.__module__:
-            continue
-        source = source_in(subject.file_source, name) or ""
-        if "return" in source and re.search(r"\b[A-Z]\w*\(", source):
-            made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(function, value), "__init__": _keep})
-            made.__signature__ = inspect.signature(function)
+    for name, maker in vars(subject.module).items() if subject.module is not None else ():
+        if maker is not value and getattr(maker, "__module__", None) == value.__module__ and _makes(maker, name, subject):
+            made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(maker, value), "__init__": _keep})
+            made.__signature__ = inspect.signature(maker)
             yield replace(subject, value=made)
+
+
+def _makes(maker: Any, name: str, subject: Subject) -> bool:
+    """Return True for a function that returns instances of classes, and for a class that makes an instance of one which takes layers."""
+    source = source_in(subject.file_source, name) or ""
+    if inspect.isfunction(maker):
+        return "return" in source and re.search(r"\b[A-Z]\w*\(", source) is not None
+    taken = [each.name for each in subject.parameters if each.default is each.empty and not re.search(SIZES, snake(each.name))]
+    is_made = inspect.isclass(maker) and re.search(rf"\b{subject.name}\(", source) is not None
+    return is_made and module_library(maker) == "torch" and any(re.search(PARTS, snake(name)) for name in taken)
+
+
+PARTS = r"layer|block|encoder|decoder|embed|module"
+"""Pattern of the names of parameters for ready-made parts."""
 
 
 def with_makers(subject: Subject, exercise: Exercise) -> Iterator[Subject]:

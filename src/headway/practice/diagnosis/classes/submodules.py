@@ -36,8 +36,8 @@ Kind = Literal["attention", "feed_forward", "norm", "block"]
 
 KINDS: tuple[tuple[Kind, str], ...] = (
     ("norm", r"norm|(^|_)ln"),
-    ("attention", r"att(entio)?n|(^|_)mh?s?a(_|$)"),
-    ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?foo?r?ward|moe|experts|glu(_|$)"),
+    ("attention", r"att(entio)?n|(^|_)(mh?s?a|sa|ca)(_|$)|multi_?heads?$"),
+    ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?(foo?r?ward|fwd)|moe|experts|glu(_|$)"),
 )
 """Kinds of parts, and the words in their names; the first that matches counts."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dis
 import inspect
+import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -19,34 +20,51 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     needs_no_instance,
 )
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
 
 
-def globals_read(subject: Subject) -> list[str]:
-    """Return the module's numbers and config objects that the class and what it uses from the file read while they run."""
+def globals_read(subject: Subject) -> dict[str, list[ModuleType]]:
+    """Return the numbers and config objects that the class and what it uses from the learner's files read while they run.
+
+    Each name has the modules that hold it: a constant that several files import is a variable of each of them.
+    """
     if subject.module is None:
-        return []
-    names = vars(subject.module)
-    found: dict[str, None] = {}
+        return {}
+    found: dict[str, dict[str, ModuleType]] = {}
     seen: set[int] = set()
-    waiting = [subject.value]
+    waiting: list[tuple[Any, ModuleType]] = [(subject.value, subject.module)]
     while waiting:
-        value = waiting.pop()
+        value, module = waiting.pop()
         if id(value) in seen:
             continue
         seen.add(id(value))
         for code in codes_of(value):
-            for name in loaded(code):
-                if name not in names:
-                    continue
-                if isinstance(names[name], int | float) or holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
-                    found[name] = None
-                if inspect.isclass(names[name]) or inspect.isfunction(names[name]):
-                    waiting.append(names[name])
+            for name, held, place in _read_by(code, module):
+                if isinstance(held, int | float) or holds_fields(held) or _is_used_as_config(held, module):
+                    found.setdefault(name, {})[place.__name__] = place
+                elif (inspect.isclass(held) or inspect.isfunction(held)) and (origin := _origin(held, place)) is not None:
+                    waiting.append((held, origin))
         if inspect.isclass(value):
-            waiting += [base for base in value.__mro__[1:] if base.__module__ == subject.module.__name__]
-    return [name for name in names if name in found]
+            waiting += [(base, module) for base in value.__mro__[1:] if base.__module__ == module.__name__]
+    order = [*vars(subject.module)]
+    names = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
+    return {name: [*found[name].values()] for name in names}
+
+
+def _read_by(code: CodeType, module: ModuleType) -> Iterator[tuple[str, Any, ModuleType]]:
+    """Yield the variables that code reads, with the module that holds each: its own, or another of the learner's whose name it reads."""
+    for name in loaded(code):
+        held = vars(module).get(name)
+        if isinstance(held, ModuleType) and is_learners(held.__name__):
+            yield from ((each, vars(held)[each], held) for each in code.co_names if each in vars(held))
+        elif name in vars(module):
+            yield name, held, module
+
+
+def _origin(value: Any, module: ModuleType) -> ModuleType | None:
+    """Return the module that defines a class or function, if it is the learner's; `module` for what it has made itself."""
+    return module if value.__module__ == module.__name__ else sys.modules[value.__module__] if is_learners(value.__module__) else None
 
 
 def _is_used_as_config(value: Any, module: ModuleType) -> bool:
@@ -74,30 +92,44 @@ def loaded(code: CodeType) -> Iterator[str]:
 
 
 @contextmanager
-def globals_set(module: ModuleType | None, values: Mapping[str, Any]) -> Iterator[None]:
-    """Set variables of a module while the block runs."""
+def globals_set(
+    module: ModuleType | None, values: Mapping[str, Any], others: Mapping[str, Sequence[ModuleType]] | None = None
+) -> Iterator[None]:
+    """Set variables of a module while the block runs.
+
+    others   modules that hold a variable, for those that are not the module's own
+    """
     if module is None or not values:
         yield
         return
-    before = {name: value for name, value in vars(module).items() if name in values}
-    vars(module).update(values)
-    try:
+    with ExitStack() as stack:
+        for name, value in values.items():
+            for each in (others or {}).get(name, (module,)):
+                stack.callback(_put, each, name, vars(each).get(name, UNSET))
+                _put(each, name, value)
         yield
-    finally:
-        for name in set(values) - set(before):
-            vars(module).pop(name, None)
-        vars(module).update(before)
+
+
+UNSET = object()
+
+
+def _put(module: ModuleType, name: str, value: Any) -> None:
+    if value is UNSET:
+        vars(module).pop(name, None)
+    else:
+        vars(module)[name] = value
 
 
 def global_values(
-    subject: Subject, names: Sequence[str], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+    subject: Subject, held: Mapping[str, Sequence[ModuleType]], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
 ) -> dict[str, Any]:
-    """Return values of module variables for the sizes of a probe.
+    """Return values of variables for the sizes of a probe.
 
-    Errors   NoSuchSizeError if the probe does not define one of them
+    Errors   NoSuchSizeError if the probe does not define one of the file itself
     """
-    now = {name: getattr(subject.module, name) for name in names}
+    now = {name: getattr(modules[0], name) for name, modules in held.items()}
+    own = [name for name, modules in held.items() if subject.module in modules]
     numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
     sized = [role for role in roles if is_size_role(role)]
-    changed = changes(numbers, now, sizes, sized, dropout)
+    changed = changes(numbers, now, sizes, sized, dropout, own)
     return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}

@@ -130,8 +130,12 @@ def broken_imports(statement: ast.Import | ast.ImportFrom, error: Exception) -> 
     if any(name.partition(".")[0] in ARRAY_LIBRARIES for name in imported([statement])):
         raise error
     module = "" if isinstance(statement, ast.Import) else f"{statement.module}."
-    reason = f"{type(error).__name__}: {error}"
-    return {each.asname or each.name.partition(".")[0]: Broken(module + each.name, reason) for each in statement.names}
+    return {each.asname or each.name.partition(".")[0]: broken(module + each.name, error) for each in statement.names}
+
+
+def broken(path: str, error: BaseException) -> Broken:
+    """Return a placeholder for what an exception left undefined."""
+    return Broken(path, f"{type(error).__name__}: {error}")
 
 
 class MissingPackages(MetaPathFinder, Loader):
@@ -148,7 +152,7 @@ class MissingPackages(MetaPathFinder, Loader):
         parent = sys.modules.get(name.rpartition(".")[0])
         is_inside = parent is not None and isinstance(getattr(parent, "__loader__", None), MissingPackages)
         is_part = "." in name and getattr(parent, "__file__", None) is not None  # namespace packages, such as google, have no file
-        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not self._is_imported_by_learner(name)):
+        if not is_inside and (is_part or name in ARRAY_LIBRARIES or not is_imported_by_learner(name, self.folders)):
             return None
         return ModuleSpec(name, self, is_package=True)
 
@@ -161,19 +165,22 @@ class MissingPackages(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Run nothing."""
 
-    def _is_imported_by_learner(self, name: str) -> bool:
-        """Return True if a file of the learner imports a package without handling its absence."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
-            frame = frame.f_back
-        file = Path(frame.f_code.co_filename) if frame is not None else Path()
-        is_inside = any(str(file).startswith(folder) for folder in self.folders)
-        if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
-            return False
-        try:
-            return name.partition(".")[0] not in _optional(ast.parse(file.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, SyntaxError):
-            return False
+
+def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
+    """Return True if a file of the learner, in one of the folders, imports a package without handling its absence."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and (
+        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
+    ):
+        frame = frame.f_back
+    file = Path(frame.f_code.co_filename) if frame is not None else Path()
+    is_inside = any(str(file).startswith(folder) for folder in folders)
+    if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
+        return False
+    try:
+        return name.partition(".")[0] not in _optional(ast.parse(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, SyntaxError):
+        return False
 
 
 def _optional(tree: ast.Module) -> set[str]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from headway.practice.diagnosis.reading.missing import MissingPackages, imported
+from headway.practice.diagnosis.reading.missing import OTHERS, Broken, MissingPackages, broken, imported, is_imported_by_learner
 
 MOST_FOLDERS = 6
 """Number of folders above a file in which its imports are looked up."""
 
 
-def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
+RunDefinitions = Callable[[ModuleType, ast.Module], set[str]]
+"""A function that runs the definitions of a module without its other statements, and returns the names that stay undefined."""
+
+
+def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDefinitions) -> None:
     """Make the imports of a file work as they do for its author, whatever the current folder is.
 
     A package is made for relative imports without running its __init__.py, which often imports what the file does not need, and the file itself;
@@ -32,7 +40,8 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
         sys.path.append(str(folders[0]))
     else:
         sys.path.insert(0, str(folders[0]))
-    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
+    others = [each for each in sys.meta_path if not isinstance(each, MissingPackages | FilesAround)]
+    sys.meta_path[:] = [FilesAround(folders, run), *others, MissingPackages(folders)]
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
     for name in sorted(hidden):
@@ -40,6 +49,52 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
         if root == path.stem:
             module.__path__ = [str(folder / root) for folder in above]
         _open_package(root, above)
+
+
+class FilesAround(MetaPathFinder):
+    """Finder for the files around a learner's file. Of a file that raises when it is imported, the definitions remain, as of one that trains."""
+
+    def __init__(self, folders: Sequence[Path], run: RunDefinitions) -> None:
+        self.folders = [f"{folder}{os.sep}" for folder in folders]
+        self.run = run
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of a module that a file in one of the folders imports from there, unless it handles an exception itself."""
+        spec = PathFinder.find_spec(name, path, target) if is_imported_by_learner(name, self.folders) else None
+        place = str(spec.origin) if spec is not None and type(spec.loader) is SourceFileLoader else ""
+        if spec is None or not place.startswith(tuple(self.folders)) or place.startswith(OTHERS) or re.search(INSTALLED, place):
+            return None
+        spec.loader = _Definitions(name, place, self.run)
+        return spec
+
+
+INSTALLED = r"(site|dist)-packages"
+
+
+class _Definitions(SourceFileLoader):
+    def __init__(self, name: str, path: str, run: RunDefinitions) -> None:
+        super().__init__(name, path)
+        self.run = run
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the file, or only its definitions if it raises; what they leave undefined raises when it is used."""
+        try:
+            super().exec_module(module)
+        except (Exception, SystemExit) as error:
+            left = self.run(module, ast.parse(self.get_data(self.path)))
+            vars(module).update({name: broken(f"{module.__name__}.{name}", error) for name in left})
+            if not hasattr(module, "__path__"):  # the names of a package may be those of its files
+                module.__getattr__ = partial(_left_undefined, module.__name__, error)  # type: ignore[method-assign]
+
+
+def _left_undefined(module: str, error: BaseException, name: str) -> Broken:
+    """Return a placeholder for a name that a file which raises does not define.
+
+    Errors   AttributeError for a special name
+    """
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return broken(f"{module}.{name}", error)
 
 
 def _package(folders: list[Path]) -> str:
@@ -79,7 +134,7 @@ def _sources(tree: ast.Module, name: str) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             for alias in node.names:
-                if alias.name == "*" or name == (alias.asname or alias.name):
+                if node.module is not None and (alias.name == "*" or name == (alias.asname or alias.name)):
                     yield module, name if alias.name == "*" else alias.name
 
 

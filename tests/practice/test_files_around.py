@@ -1,0 +1,143 @@
+"""Files of one program: constants that several of them import, folders that they make, and modules that a package imports."""
+
+import pytest
+
+from headway.practice.diagnosis.sandbox import check_file
+
+SIZES = "WIDTH, DROPOUT, LONGEST = 384, 0.1, 256\n"
+
+ATTENTION = """
+import numpy as np
+import sizes
+from sizes import WIDTH
+
+class CausalSelfAttention:
+    def __init__(self, num_heads):
+        draw = np.random.default_rng(0).standard_normal
+        self.num_heads = num_heads
+        self.wq, self.wk, self.wv, self.wo = (draw((WIDTH, WIDTH)) * 0.02 for _ in range(4))
+        self.hidden = np.triu(np.ones((sizes.LONGEST, sizes.LONGEST), bool), 1)
+
+    def __call__(self, x):
+        batch, length, _ = x.shape
+        q, k, v = (np.swapaxes((x @ w).reshape(batch, length, self.num_heads, -1), 1, 2) for w in (self.wq, self.wk, self.wv))
+        scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(WIDTH // self.num_heads)
+        scores = np.where(self.hidden[:length, :length], -np.inf, scores)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = weights / weights.sum(-1, keepdims=True)
+        return np.swapaxes(weights @ v, 1, 2).reshape(batch, length, WIDTH) @ self.wo
+"""
+
+BLOCK = """
+import numpy as np
+from attention import CausalSelfAttention
+from sizes import WIDTH
+
+class LayerNorm:
+    def __init__(self):
+        self.gamma, self.beta = np.ones(WIDTH), np.zeros(WIDTH)
+
+    def __call__(self, x):
+        return self.gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + self.beta
+
+class FeedForward:
+    def __init__(self):
+        draw = np.random.default_rng(1).standard_normal
+        self.w1, self.b1 = draw((WIDTH, 4 * WIDTH)), np.zeros(4 * WIDTH)
+        self.w2, self.b2 = draw((4 * WIDTH, WIDTH)), np.zeros(WIDTH)
+
+    def __call__(self, x):
+        return np.maximum(x @ self.w1 + self.b1, 0) @ self.w2 + self.b2
+
+class TransformerBlock:
+    def __init__(self, num_heads):
+        self.attention, self.feed_forward = CausalSelfAttention(num_heads), FeedForward()
+        self.norm_1, self.norm_2 = LayerNorm(), LayerNorm()
+
+    def __call__(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.feed_forward(self.norm_2(x))
+"""
+
+
+def checked(folder, name, **files):
+    for stem, text in files.items():
+        (folder / f"{stem}.py").write_text(text)
+    return {verdict.subject: verdict for verdict in check_file(folder / f"{name}.py", seed=1)}
+
+
+def test_a_constant_that_several_files_import_is_a_size_of_each(tmp_path):
+    found = checked(tmp_path, "block", sizes=SIZES, attention=ATTENTION, block=BLOCK)
+    assert all(verdict.is_correct for verdict in found.values()), found
+
+
+def test_a_constant_of_an_imported_module_is_a_size(tmp_path):
+    assert checked(tmp_path, "attention", sizes=SIZES, attention=ATTENTION)["CausalSelfAttention"].is_correct
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("WIDTH // self.num_heads", "WIDTH"), ("bool), 1)", "bool), 2)")])
+def test_a_mistake_next_to_a_constant_of_several_files_is_found(tmp_path, right, wrong):
+    assert ATTENTION.replace(right, wrong) != ATTENTION
+    verdict = checked(tmp_path, "attention", sizes=SIZES, attention=ATTENTION.replace(right, wrong))["CausalSelfAttention"]
+    assert verdict.status == "wrong"
+
+
+SHARE = """
+from . import sums
+
+def softmax(x):
+    return sums.share(x)
+"""
+
+SUMS = """
+from pathlib import Path
+import numpy as np
+
+Path(__file__).with_name("checkpoints").mkdir(exist_ok=True)
+
+def share(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+"""
+
+
+def test_a_folder_that_cannot_be_made_and_a_module_that_the_package_imports_hide_no_parts(tmp_path):
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from . import sums\n")
+    assert checked(folder, "share", sums=SUMS, share=SHARE)["softmax"].is_correct
+    assert not (folder / "checkpoints").exists()
+
+
+TRAINING = """
+import argparse
+import numpy as np
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--corpus", required=True)
+arguments = parser.parse_args()
+
+def share(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+def sized(x):
+    return x[: arguments.length]
+"""
+
+
+def test_the_definitions_of_a_file_that_needs_arguments_can_be_imported(tmp_path):
+    text = "from training import share, sized\n\ndef softmax(x):\n    return share(x)\n\ndef relu(x):\n    return sized(x) * (x > 0)\n"
+    found = checked(tmp_path, "mine", training=TRAINING, mine=text)
+    assert found["softmax"].is_correct, found
+    assert found["relu"].status == "could not run"
+
+
+def test_a_file_that_handles_an_exception_of_another_gets_it(tmp_path):
+    text = (
+        "import numpy as np\n\ntry:\n    from training import relu\nexcept Exception:\n    def relu(x):\n        return np.maximum(x, 0)\n"
+    )
+    text += "\ndef silu(x):\n    return x / (1 + np.exp(-x)) + 0 * relu(x)\n"
+    assert checked(tmp_path, "mine", training="raise RuntimeError\n\ndef relu(x):\n    return x * float('nan')\n", mine=text)[
+        "silu"
+    ].is_correct
