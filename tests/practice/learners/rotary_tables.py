@@ -102,6 +102,12 @@ def wrong_positions_from_one(dim, end):
     return np.cos(angles), np.sin(angles)
 
 
+def right_rounded_on_the_way(dim, end, theta=10000.0):
+    rates = 1.0 / theta ** (np.arange(0, dim, 2).astype(np.float32) / dim)
+    angles = np.outer(np.arange(end, dtype=np.float32), rates)
+    return np.cos(angles).astype(float), np.sin(angles).astype(float)
+
+
 def wrong_sine_and_cosine_exchanged(dim, end):
     angles = np.outer(np.arange(end), _frequencies(dim))
     cos, sin = np.sin(angles), np.cos(angles)

@@ -323,6 +323,15 @@ PLAIN = r"[wbgx]|weight|bias|kernel|scale|offset"
 BIAS = r"(^|[._])b(ias)?(_?\w|_\w+)?$|bias|beta|shift"
 
 
+NUMBERS = {"num_heads": r"(n|num)_?heads?", "num_layers": r"(n|num)_?layers?"}
+"""Sizes that a tree may hold next to its arrays, and patterns of their keys."""
+
+
+def number_of_leaf(path: tuple[str, ...]) -> str | None:
+    """Return the name of the size that a leaf holds; None for an array."""
+    return next((name for name, pattern in NUMBERS.items() if path and re.fullmatch(pattern, path[-1].lower())), None)
+
+
 def sizes_of_leaf(path: tuple[str, ...], siblings: Collection[str]) -> tuple[str, ...] | None:
     """Return the names of the sizes of an array from its path in a tree and from the keys next to it; None if they say nothing."""
     name = ".".join(snake(each) for each in path if each != EACH)
@@ -354,7 +363,8 @@ def sizes_of(tree: Node, owner: tuple[str, ...] = ()) -> list[str] | None:
     """
     found: dict[str, None] = {}
     for path, siblings in tree.leaves(owner):
-        sizes = sizes_of_leaf(path, siblings)
+        number = number_of_leaf(path)
+        sizes = (number,) if number else sizes_of_leaf(path, siblings)
         if not path or sizes is None:
             return None
         found |= dict.fromkeys("hidden_size" if each == "all_heads" else each for each in sizes)
@@ -363,7 +373,9 @@ def sizes_of(tree: Node, owner: tuple[str, ...] = ()) -> list[str] | None:
 
 
 def arrays_of(tree: Node, sizes: Sizes, path: tuple[str, ...] = (), siblings: Collection[str] = ()) -> Any:
-    """Return the arrays of a tree as dicts and lists."""
+    """Return the arrays of a tree, and the sizes next to them, as dicts and lists."""
+    if not tree.children and (number := number_of_leaf(path)):
+        return sizes[number]
     if not tree.children:
         names = sizes_of_leaf(path, siblings) or ()
         shape = tuple(3 * sizes["hidden_size"] if name == "all_heads" else sizes[name] for name in names)
