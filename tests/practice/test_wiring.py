@@ -8,6 +8,7 @@ from headway.practice.diagnosis.files import load_module
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.sandbox import check_file
+from headway.practice.exercises import exercise
 
 pytestmark = pytest.mark.sampled(5)
 
@@ -332,3 +333,42 @@ def transformer_forward(inputs, wte, wpe, blocks, ln_f, n_head, mask=None):
     verdict = verdict_on(tmp_path, text, "transformer_forward")
     assert verdict.status == "could not run"
     assert verdict_on(tmp_path, text.replace(", mask=None):", "):\n    mask = None"), "transformer_forward").status == "wrong"
+
+
+GIVEN_EMBEDDING = """
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
+        self.feed_forward = nn.Sequential(nn.Linear(dim, 4 * dim), nn.ReLU(), nn.Linear(4 * dim, dim))
+        self.norm_1, self.norm_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+    def forward(self, x, mask):
+        x = self.norm_1(x + self.attention(x, x, x, key_padding_mask=mask == 0)[0])
+        return self.norm_2(x + self.feed_forward(x))
+
+class TransformerEncoder(nn.Module):
+    def __init__(self, num_layers, dim, heads, embedding):
+        super().__init__()
+        self.embedding = embedding
+        self.layers = nn.ModuleList([EncoderLayer(dim, heads) for _ in range(num_layers)])
+    def forward(self, ids, mask):
+        x = self.embedding(ids)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+def build_encoder(num_layers, dim, heads, vocab_size):
+    return TransformerEncoder(num_layers, dim, heads, nn.Embedding(vocab_size, dim))
+"""
+
+
+@pytest.mark.slow
+def test_a_stack_that_is_given_its_embedding_is_not_accused_of_missing_positions(tmp_path):
+    (tmp_path / "mine.py").write_text(GIVEN_EMBEDDING)
+    module = load_module(tmp_path / "mine.py", GIVEN_EMBEDDING)
+    subject = next(each for each in subjects_of(module, GIVEN_EMBEDDING) if each.name == "TransformerEncoder")
+    verdict = diagnose(subject, exercise("encoder_stack"))
+    assert verdict.causes[0].name == "positions_missing"
+    assert settled([verdict])[0].status == "could not run"

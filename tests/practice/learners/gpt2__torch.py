@@ -212,3 +212,67 @@ class wrong_last_norm_missing__reads_a_flag(right_reads_a_flag_from_its_config):
 class wrong_positions_by_token_id__of_small_ids(Book):
     def embed(self, in_idx):
         return self.tok_emb(in_idx) + self.pos_emb(in_idx)
+
+
+class KeptLinear:
+    def __init__(self, n_in, n_out, bias=True):
+        self.weight, self.bias = torch.randn(n_in, n_out) * 0.1, torch.zeros(n_out) if bias else None
+
+    def __call__(self, x):
+        self.out = x @ self.weight if self.bias is None else x @ self.weight + self.bias
+        return self.out
+
+
+class KeptEmbedding:
+    def __init__(self, count, width):
+        self.weight = torch.randn(count, width) * 0.1
+
+    def __call__(self, ids):
+        self.out = self.weight[ids]
+        return self.out
+
+
+class KeptNorm:
+    def __init__(self, width):
+        self.gamma, self.beta = torch.ones(width), torch.zeros(width)
+
+    def __call__(self, x):
+        self.out = self.gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt() + self.beta
+        return self.out
+
+
+class KeptBlock:
+    def __init__(self, width, heads):
+        self.heads, self.norm_1, self.norm_2 = heads, KeptNorm(width), KeptNorm(width)
+        self.query, self.key, self.value, self.proj = (KeptLinear(width, width) for _ in range(4))
+        self.fc1, self.fc2 = KeptLinear(width, 4 * width), KeptLinear(4 * width, width)
+
+    def __call__(self, x):
+        y = self.norm_1(x)
+        q, k, v = (layer(y).view(*y.shape[:2], self.heads, -1).transpose(1, 2) for layer in (self.query, self.key, self.value))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        scores = scores.masked_fill(torch.ones(x.shape[1], x.shape[1]).triu(1).bool(), float("-inf"))
+        x = x + self.proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        self.out = x + self.fc2(F.gelu(self.fc1(self.norm_2(x))))
+        return self.out
+
+
+class right_layers_that_keep_their_outputs:
+    def __init__(self, vocab_size, n_embd, n_head, n_layer, block_size):
+        self.token_table, self.position_table = KeptEmbedding(vocab_size, n_embd), KeptEmbedding(block_size, n_embd)
+        self.blocks = [KeptBlock(n_embd, n_head) for _ in range(n_layer)]
+        self.norm, self.lm_head = KeptNorm(n_embd), KeptLinear(n_embd, vocab_size, bias=False)
+
+    def __call__(self, idx):
+        x = self.token_table(idx) + self.position_table(torch.arange(idx.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.lm_head(self.norm(x))
+
+
+class wrong_last_norm_missing__layers_that_keep_their_outputs(right_layers_that_keep_their_outputs):
+    def __call__(self, idx):
+        x = self.token_table(idx) + self.position_table(torch.arange(idx.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.lm_head(x)

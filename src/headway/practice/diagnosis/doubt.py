@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -58,7 +60,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
-    if _finds_no_pair(verdict):
+    if _finds_no_pair(verdict) or _is_given_positions(verdict):
         return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
@@ -77,7 +79,11 @@ def _orders_fused(verdict: Verdict) -> bool:
         return False
     contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
     is_fused = any(len(content.roles) > 1 for content in contents.values())
-    return is_fused and all(cause.name.endswith("_exchanged") for cause in verdict.causes)
+    return is_fused and all(re.search(REORDERED, cause.name) for cause in verdict.causes)
+
+
+REORDERED = r"_exchanged$|^weights_one_place_|^scores_transposed$|^heads_take_every_"
+"""Pattern of the mistakes that have the effect of another order or nesting of fused weights."""
 
 
 def _changes_rotation(verdict: Verdict) -> bool:
@@ -95,6 +101,14 @@ def _changes_rotation(verdict: Verdict) -> bool:
 
 
 ROTATIONS = {"rotary", "rotary_tables"}
+
+
+def _is_given_positions(verdict: Verdict) -> bool:
+    """Return True if positions are missing in a class that is given its embedding, which may add them."""
+    if verdict.trial is None or not any(cause.name.startswith("positions_missing") for cause in verdict.causes):
+        return False
+    taken = (snake(each.name) for each in verdict.trial.call.subject.parameters)
+    return any(re.search(r"embed(ding|der)?s?$|(^|_)pos(itions?|itional)?(_|$)", name) for name in taken)
 
 
 def _finds_no_pair(verdict: Verdict) -> bool:

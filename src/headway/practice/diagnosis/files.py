@@ -187,7 +187,8 @@ def with_exercises(
 
 def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str]) -> list[Subject]:
     """Return the functions and classes of a file that are not among `judged`, without base classes and tests."""
-    return [subject for subject in _candidates(subjects_of(module, text), skipped) if subject.name not in judged]
+    candidates = _candidates(subjects_of(module, text), skipped)
+    return [subject for subject in candidates if subject.name not in judged and not subject.is_method]
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:

@@ -44,6 +44,8 @@ def recognised(subject: Subject) -> Exercise | None:
     A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
     counts only if it can be called as its exercise.
     """
+    if subject.is_method:
+        return exercise("generate")
     if inspect.isfunction(subject.value) and re.match(NO_PART, subject.name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))

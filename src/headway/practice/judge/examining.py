@@ -65,11 +65,11 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         (subject, exercise_by_name(verdict.exercise), verdict)
         for (subject, _), verdict in zip(chosen, verdicts(chosen, begin), strict=True)
     ]
-    for verdict in settled([verdict for _, _, verdict in judged]):
+    for verdict in _said(settled([verdict for _, _, verdict in judged])):
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
-    wrong = [each for each in judged if not each[2].is_correct]
+    wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
     right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
     others = [] if job.named is not None else unjudged(module, job.text, right, job.skipped)
     if wrong or others:
@@ -77,6 +77,14 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired = settled(with_repairs(wrong, right))
-        for verdict in [*repaired, *repaired_as_others(others, repaired, right)]:
+        for verdict in [*_said(repaired), *repaired_as_others(others, repaired, right)]:
             report(final=verdict.to_dict(), claim=None)
     report(end=True)
+
+
+FOUND = ("correct", "wrong", "unknown")
+
+
+def _said(verdicts: list[Verdict]) -> list[Verdict]:
+    """Return the verdicts without those on methods that could not be judged: what they need of their instance may be anything."""
+    return [each for each in verdicts if "." not in each.subject or each.status in FOUND]

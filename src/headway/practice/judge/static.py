@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headway.practice.diagnosis.reading.missing import imported
-from headway.practice.diagnosis.reading.subject import definitions, first_line
+from headway.practice.diagnosis.reading.subject import definitions, first_line, methods
 
 MAX_CHARS = 2_000_000
 PRELOADED = ("torch", "jax")
@@ -19,12 +19,13 @@ PRELOADED = ("torch", "jax")
 class Facts:
     """Facts about a file.
 
-    lines      first line of each public function and class at top level; for a name that is bound again later, that line
+    lines      first line of each public function and class at top level, and of methods that are parts of their own; for a name that is bound again
+               later, that line
     shadowed   lines of earlier definitions of a name
     functions  those of the names that are functions
     imports    top-level packages that the file imports
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, abstract classes, and tests
+    optional   definitions that need no verdict: private ones, abstract classes, tests, and methods
     trains     True if running the file trains a model, which takes long and defines nothing
     """
 
@@ -48,7 +49,8 @@ def facts_of(text: str) -> Facts:
         return Facts()
     try:
         tree = ast.parse(text)
-        nodes: dict[str, ast.stmt] = dict(definitions(tree))
+        own = methods(tree)
+        nodes: dict[str, ast.stmt] = {**definitions(tree), **own}
         defined = {name: first_line(node) for name, node in nodes.items()}
         bound: dict[str, list[int]] = {}
         for name, line in _bindings(tree.body):
@@ -61,6 +63,7 @@ def facts_of(text: str) -> Facts:
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
+    optional |= frozenset(own)
     return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional, any(map(_trains, tree.body)))
 
 

@@ -67,7 +67,7 @@ class ModelCall(InstanceCall):
         if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
             return False
         try:
-            write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
+            write(self._slots(instance), inputs, self.block)
         except (RuntimeError, ValueError):
             return False
         return True

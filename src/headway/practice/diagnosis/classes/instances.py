@@ -110,7 +110,7 @@ class InstanceCall(Call):
             return False
         except Exception:  # the call itself will report it
             return True
-        slots = slots_of(instance, self.subject.value.__module__)
+        slots = self._slots(instance)
         names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
@@ -296,10 +296,19 @@ class InstanceCall(Call):
         return given.get(role.name, first) if role.name in SEQUENCES else neutral
 
     def _slots(self, instance: Any) -> list[Slot]:
-        """Return the slots of an instance, found once for a torch module as long as it has the same parameters."""
+        """Return the slots of an instance, found once for a torch module as long as it has the same parameters.
+
+        Arrays that a call stores in the instance, such as its output, are no slots.
+        """
         home = self.subject.value.__module__
         if module_library(type(instance)) != "torch":
-            return slots_of(instance, home)
+            found = slots_of(instance, home)
+            first = self.slots.get(id(instance))
+            if first is None or first[0] is not instance:
+                self.slots[id(instance)] = (instance, [], found)
+                return found
+            names = {slot.name for slot in first[2]}
+            return [slot for slot in found if slot.name in names]
         parameters = [id(each) for each in instance.parameters()]
         known = self.slots.get(id(instance))
         if known is None or known[:2] != (instance, parameters):

@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -92,6 +92,11 @@ class Subject:
         own = [node for node in functions if node.lineno in lines]
         names = {each.arg for node in own for each in _arguments(node) if "mask" in each.arg.lower()}
         return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in _names_of(node)))
+
+    @property
+    def is_method(self) -> bool:
+        """Return True for a method that is a part of its own."""
+        return "." in self.name
 
     @property
     def is_private(self) -> bool:
@@ -210,16 +215,42 @@ def first_method(value: Any, names: Sequence[str]) -> str:
 
 
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:
-    """Return the functions and classes that a file defines at top level, in order."""
+    """Return the functions and classes that a file defines at top level, in order, then the methods that are parts of their own."""
     tree, lines = ast.parse(text), text.splitlines()
     imports = tuple(dict.fromkeys([*_imports(tree), *_imported_by(module)]))
     found = []
-    for name, node in definitions(tree).items():
-        value = getattr(module, name, None)
+    for name, node in {**definitions(tree), **methods(tree)}.items():
+        value = value_of(name, vars(module))
         if callable(value):
             first = first_line(node)
-            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports, text))
+            source = textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).split("\n")
+            found.append(Subject(value, name, first, tuple(source), module, imports, text))
     return found
+
+
+def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
+    """Return the function or class of a name, or the function of the method of a class."""
+    owner, _, method = name.partition(".")
+    held = namespace.get(owner)
+    if not method:
+        return held
+    value = vars(held).get(method) if inspect.isclass(held) else None
+    return value if inspect.isfunction(value) else None
+
+
+METHODS = r"generate(_text|_tokens)?"
+"""Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
+
+
+def methods(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Return the methods of a file's classes that are parts of their own, as Class.method."""
+    classes = (node for node in definitions(tree).values() if isinstance(node, ast.ClassDef))
+    return {
+        f"{owner.name}.{node.name}": node
+        for owner in classes
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and re.fullmatch(METHODS, node.name)
+    }
 
 
 def first_line(node: ast.stmt) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
 
 _LIGHT = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.operator, ast.unaryop, ast.expr_context)
@@ -133,7 +133,7 @@ class Program:
                 exec(code, namespace)
         except Exception:
             return None
-        value = namespace.get(self.subject.name)
+        value = value_of(self.subject.name, namespace)
         return replace(self.subject, value=value, module=self.subject.module and module) if callable(value) else None
 
     def is_in_constructor(self, change: Change) -> bool:
@@ -189,9 +189,10 @@ def program_of(subject: Subject) -> Program | None:
     except (SyntaxError, ValueError, RecursionError):
         return None
     named = {name: node for node in tree.body for name in _names_of(node)}
-    if subject.name not in named:
+    root = subject.name.partition(".")[0]
+    if root not in named:
         return None
-    used, waiting = {subject.name}, [subject.name]
+    used, waiting = {root}, [root]
     while waiting:
         inner = {node.id for node in ast.walk(named[waiting.pop()]) if isinstance(node, ast.Name)}
         found = (inner & set(named)) - used
