@@ -1,6 +1,6 @@
 """GGUF files of small encoders that transformers saved: names of tensors and special tokens by llama.cpp's own package.
 
-What is left out, renamed and cut off follows ggml-org/llama.cpp, conversion/bert.py.
+What is left out, renamed and cut off follows ggml-org/llama.cpp, conversion/base.py and bert.py.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,16 @@ def unigram() -> tokenizers.Tokenizer:
     return backend
 
 
+def modern_bert() -> tokenizers.Tokenizer:
+    """ModernBERT's tokenizer: byte-level BPE of composed characters, with one separator between two texts."""
+    backend = byte_level()
+    backend.normalizer = normalizers.NFC()
+    backend.post_processor = processors.TemplateProcessing(
+        single=["<s>", "$A", "</s>"], pair=["<s>", "$A", "</s>", "$B:1", "</s>:1"], special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return backend
+
+
 def save(folder: Path, kind: str, *, words: list[str] = WORDS, pooling: str | None = None, **keys: Any) -> Path:
     """Save a random model of a class of transformers with its tokenizer; its pooling in the files of sentence-transformers."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,10 +76,14 @@ def save(folder: Path, kind: str, *, words: list[str] = WORDS, pooling: str | No
         keys |= {"pad_token_id": 0}
     else:
         names = {"bos": 0, "cls": 0, "pad": 1, "eos": 2, "sep": 2, "unk": 3, "mask": 4}
-        backend = byte_level() if kind.startswith("Roberta") else unigram()
+        backend = {"Robe": byte_level, "Mode": modern_bert}.get(kind[:4], unigram)()
         named = {f"{name}_token": SPECIAL[index] for name, index in names.items()}
-        tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=38, **named)
-        keys |= {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        longest = SIZES["max_position_embeddings"] - (0 if kind.startswith("Mode") else 2)
+        tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=longest, **named)
+        keys |= {
+            f"{name}_token_id": names[name]
+            for name in (("pad", "bos", "eos", "cls", "sep") if kind[:4] == "Mode" else ("pad", "bos", "eos"))
+        }
     tokenizer.save_pretrained(folder)
     if "num_labels" in keys:
         names = {index: f"class {index}" for index in range(keys.pop("num_labels"))}
@@ -77,7 +92,7 @@ def save(folder: Path, kind: str, *, words: list[str] = WORDS, pooling: str | No
     own = {sizes.get(name, name): value for name, value in SIZES.items()} if kind.startswith("Distil") else SIZES
     family = getattr(transformers, kind)
     torch.manual_seed(0)
-    model = family(family.config_class(vocab_size=len(tokenizer), **own, **keys))
+    model = family(family.config_class(vocab_size=len(tokenizer), **own | keys))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)
@@ -91,14 +106,14 @@ def save(folder: Path, kind: str, *, words: list[str] = WORDS, pooling: str | No
     return folder
 
 
-def round_matrices(folder: Path, kind: str) -> None:
+def round_matrices(folder: Path, kind: str, leaves_out: tuple[str, ...] = ()) -> None:
     """Round the matrices of a folder's model to the numbers of a format."""
     from safetensors.numpy import load_file, save_file
 
     tensors = load_file(folder / "model.safetensors")
     number_format = gguf.GGMLQuantizationType[kind]
     for name, array in tensors.items():
-        if is_matrix(name, array):
+        if is_matrix(name, array) and not any(part in name for part in leaves_out):
             tensors[name] = gguf.quants.dequantize(gguf.quants.quantize(array, number_format), number_format).astype(numpy.float32)
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
@@ -113,13 +128,16 @@ def convert(folder: Path, path: Path, *, kind: str = "F32", pooling: int | None 
 
     config = transformers.AutoConfig.from_pretrained(folder)
     offset = config.pad_token_id + 1 if "roberta" in config.model_type else 0
-    writer = gguf.GGUFWriter(path, "bert")
+    is_modern = config.model_type == "modernbert"
+    writer = gguf.GGUFWriter(path, "modern-bert" if is_modern else "bert")
+    if is_modern:
+        add_modern_bert(writer, config)
     writer.add_context_length(config.max_position_embeddings - offset)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(getattr(config, "intermediate_size", getattr(config, "hidden_dim", 0)))
     writer.add_block_count(config.num_hidden_layers)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_layer_norm_eps(getattr(config, "layer_norm_eps", 1e-12))
+    writer.add_layer_norm_eps(config.norm_eps if is_modern else getattr(config, "layer_norm_eps", 1e-12))
     writer.add_causal_attention(False)
     if pooling is not None:
         writer.add_pooling_type(gguf.PoolingType(pooling))
@@ -128,9 +146,9 @@ def convert(folder: Path, path: Path, *, kind: str = "F32", pooling: int | None 
         writer.add_classifier_output_labels(labels)
     add_vocabulary(writer, folder)
     writer.add_token_type_count(getattr(config, "type_vocab_size", 1))
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.BERT, config.num_hidden_layers)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.MODERN_BERT if is_modern else gguf.MODEL_ARCH.BERT, config.num_hidden_layers)
     for name, array in load_file(folder / "model.safetensors").items():
-        name = name.removeprefix("bert.").removeprefix("roberta.").removeprefix("distilbert.")
+        name = re.sub(r"^(bert|roberta|distilbert|model)\.", "", name)
         if name.startswith(SKIPPED):
             continue
         if name in ("classifier.weight", "classifier.bias") and labels:
@@ -142,6 +160,20 @@ def convert(folder: Path, path: Path, *, kind: str = "F32", pooling: int | None 
         writer.add_tensor(stored, gguf.quants.quantize(array, number_format), raw_dtype=number_format)
     write(writer)
     return path
+
+
+def add_modern_bert(writer: gguf.GGUFWriter, config: Any) -> None:
+    """Add what files of ModernBERT have in addition, such as the activation, for which the package has no function yet."""
+    writer.add_string("modern-bert.hidden_activation", config.hidden_activation)
+    writer.add_sliding_window(config.local_attention)
+    are_local = [each == "sliding_attention" for each in config.layer_types]
+    is_periodic = are_local == [index % 3 != 0 for index in range(config.num_hidden_layers)]
+    writer.add_sliding_window_pattern(3 if is_periodic else are_local)
+    writer.add_rope_scaling_type(gguf.RopeScalingType.NONE)
+    writer.add_rope_freq_base(config.rope_parameters["full_attention"]["rope_theta"])
+    writer.add_rope_freq_base_swa(config.rope_parameters["sliding_attention"]["rope_theta"])
+    if config.classifier_pooling == "cls":
+        writer.add_uint32("modern-bert.classifier.pooling_type", 2)
 
 
 def add_vocabulary(writer: gguf.GGUFWriter, folder: Path) -> None:
@@ -161,7 +193,8 @@ def add_vocabulary(writer: gguf.GGUFWriter, folder: Path) -> None:
         writer.add_remove_extra_whitespaces(False)
         writer.add_precompiled_charsmap(base64.b64decode(state["normalizer"]["precompiled_charsmap"]))
     writer.add_tokenizer_model({"WordPiece": "bert", "Unigram": "t5", "BPE": "gpt2"}[model["type"]])
-    writer.add_tokenizer_pre({"WordPiece": "jina-v2-en", "Unigram": "default", "BPE": "roberta-bpe"}[model["type"]])
+    byte_level_name = "modern-bert" if state["normalizer"] else "roberta-bpe"
+    writer.add_tokenizer_pre({"WordPiece": "jina-v2-en", "Unigram": "default", "BPE": byte_level_name}[model["type"]])
     writer.add_token_list(tokens)
     writer.add_token_types(types)
     gguf.SpecialVocab(folder, load_merges=model["type"] == "BPE", n_vocab=len(tokens)).add_to_gguf(writer)

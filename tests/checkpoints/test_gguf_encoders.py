@@ -20,7 +20,10 @@ gguf = pytest.importorskip("gguf", reason="llama.cpp's package gguf is not insta
 from tests.checkpoints.gguf_encoder_files import CAPITALS, convert, round_matrices, save  # noqa: E402
 from tests.checkpoints.gguf_files import write  # noqa: E402
 
-KINDS = {"BertModel": {}, "RobertaModel": {"type_vocab_size": 1}, "XLMRobertaModel": {"type_vocab_size": 1}, "DistilBertModel": {}}
+KINDS: dict[str, dict[str, Any]] = {
+    **{"BertModel": {}, "RobertaModel": {"type_vocab_size": 1}, "XLMRobertaModel": {"type_vocab_size": 1}, "DistilBertModel": {}},
+    "ModernBertModel": {"num_hidden_layers": 4, "local_attention": 6},
+}
 TEXTS = [
     *("paris is the capital of france .", "Paris  PLAYINGS (\ta query )", "naïve café – 100 € ﬁ １２ 😀", "", "今天天气很好。", "x"),
     *(" The cat is asleep. ", "</s> [SEP] <s> [CLS] <unk>", "Who\nreads two words?", "capital" * 30),
@@ -91,9 +94,16 @@ def test_scores_of_a_reranker_are_those_of_the_folder(tmp_path, squeezes, weight
     numpy.testing.assert_allclose([each.score for each in ours], [each.score for each in theirs], atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("kind", ["RobertaForSequenceClassification", "DistilBertForSequenceClassification"])
-def test_classes_are_those_of_the_folder(tmp_path, kind):
-    folder = save(tmp_path / "folder", kind, num_labels=3)
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        ("RobertaForSequenceClassification", {}),
+        ("DistilBertForSequenceClassification", {}),
+        *(("ModernBertForSequenceClassification", {"classifier_pooling": each}) for each in ("mean", "cls")),
+    ],
+)
+def test_classes_are_those_of_the_folder(tmp_path, kind, keys):
+    folder = save(tmp_path / "folder", kind, num_labels=3, **keys)
     path = convert(folder, tmp_path / "model.gguf")
     theirs, ours = (load(each, weights="none").classify(PAIRS) for each in (folder, path))
     for expected, actual in zip(theirs, ours, strict=True):
@@ -106,7 +116,7 @@ def test_the_classifier_of_a_bert_lacks_its_hidden_layer(tmp_path, keys):
     folder = save(tmp_path / "folder", "BertForSequenceClassification", **keys)
     model = load(convert(folder, tmp_path / "model.gguf"), weights="none")
     numpy.testing.assert_allclose(model.embed(TEXTS), load(folder, weights="none").embed(TEXTS), atol=1e-6, rtol=0)
-    with pytest.raises(UnsupportedError, match="the classifier of a BERT, whose hidden layer, the pooler, llama.cpp leaves out"):
+    with pytest.raises(UnsupportedError, match="one layer of a classifier, expected its hidden layer and its output layer"):
         model.rerank("a query", TEXTS)
 
 
@@ -123,7 +133,8 @@ def contents_of(path: Path) -> tuple[list[tuple[str, Any, Any, Any]], list[tuple
 def edited(path: Path, folder: Path, **values: Any) -> Path:
     """Replace metadata of a file: a key's last part and its value, or None to leave it out; or a tensor's name and None."""
     fields, tensors = contents_of(path)
-    writer = gguf.GGUFWriter(folder / "edited.gguf", "bert")
+    (architecture,) = (content for name, _, _, content in fields if name == "general.architecture")
+    writer = gguf.GGUFWriter(folder / "edited.gguf", architecture)
     for name, kind, of, content in fields:
         end = name.rpartition(".")[2]
         if name.startswith("GGUF.") or name == "general.architecture" or values.get(end, 0) is None:
@@ -162,6 +173,25 @@ def test_broken_files_are_refused_by_name(tmp_path, unigram_file, values, error,
         load(path, weights="none").embed(["a"])
 
 
+def test_each_layer_of_a_modernbert_may_have_a_flag_for_its_window(tmp_path):
+    types = ["sliding_attention", "full_attention", "sliding_attention", "sliding_attention"]
+    folder = save(tmp_path / "folder", "ModernBertModel", num_hidden_layers=4, local_attention=4, layer_types=types)
+    path = convert(folder, tmp_path / "model.gguf")
+    assert open_checkpoint(path).config.layer_types == types
+    numpy.testing.assert_allclose(*(load(each, weights="none").embed(TEXTS) for each in (path, folder)), atol=1e-6, rtol=0)
+    no_window = open_checkpoint(edited(path, tmp_path, sliding_window=0)).config
+    assert no_window.layer_types == ["full_attention"] * 4
+
+
+def test_other_values_of_a_modernbert_are_refused(tmp_path):
+    folder = save(tmp_path / "folder", "ModernBertForSequenceClassification", num_labels=2, classifier_pooling="cls")
+    path = convert(folder, tmp_path / "model.gguf")
+    with pytest.raises(UnsupportedError, match=r"modern-bert\.classifier\.pooling_type=3, expected 1 \(mean\) or 2 \(cls\)"):
+        open_checkpoint(edited(path, tmp_path, pooling_type=3))
+    with pytest.raises(UnsupportedError, match="hidden_act='klingon'"):
+        open_checkpoint(edited(path, tmp_path, hidden_activation="klingon"))
+
+
 def test_tokens_of_another_kind_are_refused(tmp_path, folders):
     path = convert(folders["BertModel"], tmp_path / "model.gguf")
     tokens = [f"▁▁{index}" for index in range(25)]
@@ -171,7 +201,7 @@ def test_tokens_of_another_kind_are_refused(tmp_path, folders):
         load_tokenizer(edited(path, tmp_path, tokens=[token[2:] for token in tokens], unknown_token_id=None))
 
 
-@pytest.mark.parametrize("name", ["modern-bert", "nomic-bert", "jina-bert-v2", "t5encoder"])
+@pytest.mark.parametrize("name", ["nomic-bert", "jina-bert-v2", "neo-bert"])
 def test_other_encoders_are_refused_by_name(tmp_path, name):
     writer = gguf.GGUFWriter(tmp_path / "model.gguf", name)
     write(writer)

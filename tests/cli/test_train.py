@@ -43,7 +43,7 @@ def test_a_finished_run_goes_on_further(tmp_path):
     [
         (["TEXT", "--tokenizer", "words"], "got tokenizer='words', expected bpe, bytes or characters"),
         (["TEXT", "--tokenizer", "bytes", "--vocab-size", "300"], "vocab_size=300 and tokenizer=bytes cannot be combined"),
-        (["TEXT", "--architecture", "bert"], "got architecture='bert', expected gpt2, llama, qwen3 or transformer"),
+        (["TEXT", "--architecture", "bert"], "got architecture='bert', expected gpt2, llama, qwen3 or the model_type of another decoder"),
         (["TEXT", "--num-kv-heads", "2"], "num_kv_heads=2 and architecture=gpt2 cannot be combined"),
         (["TEXT", "--stories", "5"], "got files and stories, expected one"),
         (["TEXT", "--source-file", "a", "--target-file", "b"], "got files and a source file and a target file"),

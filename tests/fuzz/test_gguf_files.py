@@ -20,6 +20,7 @@ from tests.fuzz.mutations import BYTES_PER_BYTE, mutate_bytes, num_mutants, repo
 
 gguf = pytest.importorskip("gguf", reason="llama.cpp's package gguf is not installed")
 
+from tests.checkpoints import gguf_t5_files  # noqa: E402
 from tests.checkpoints.gguf_encoder_files import convert, save  # noqa: E402
 from tests.checkpoints.gguf_files import VOCAB_SIZE, write_gguf  # noqa: E402
 from tests.checkpoints.test_gguf import METADATA, MODELS, SIZES  # noqa: E402
@@ -29,7 +30,10 @@ SMALL_METADATA = {
     **{"embedding_length": 32, "feed_forward_length": 32, "block_count": 1, "attention.head_count": 2, "attention.head_count_kv": 1},
 }
 QUANTIZED = {"embd.weight": "Q4_0", "output.weight": "Q4_0", "_q.weight": "Q8_0", "_down.weight": "Q8_0", "_up.weight": "F16"}
-ENCODERS = ("BertModel", "XLMRobertaForSequenceClassification", "RobertaModel")
+ENCODERS = (
+    *("BertModel", "XLMRobertaForSequenceClassification", "RobertaModel", "ModernBertForSequenceClassification"),
+    *("T5ForConditionalGeneration", "T5EncoderModel"),
+)
 CASES = ("llama", "mixtral", "qwen3moe", "gemma3", "gpt-oss")
 EDGES = (
     0,
@@ -71,8 +75,10 @@ def sample(path: Path, case: str) -> bytes:
 
 
 def encoder_sample(folder: Path, kind: str) -> bytes:
-    """A file of an encoder with a tokenizer of its own kind."""
-    keys = {"type_vocab_size": 1, "num_labels": 1} if kind.startswith("XLM") else {}
+    """A file of an encoder, or of an encoder–decoder, with a tokenizer of its own kind."""
+    if kind.startswith("T5"):
+        return gguf_t5_files.convert(gguf_t5_files.save(folder / kind, kind), folder / f"{kind}.gguf", kind="Q8_0").read_bytes()
+    keys = {"XLMR": {"type_vocab_size": 1, "num_labels": 1}, "Mode": {"num_labels": 1}}.get(kind[:4], {})
     return convert(save(folder / kind, kind, **keys), folder / f"{kind}.gguf", kind="Q8_0", pooling=2).read_bytes()
 
 
@@ -111,10 +117,10 @@ def fields(content: bytes) -> list[tuple[int, str]]:
     return found
 
 
-def mutants(samples: list[bytes], count: int) -> Iterator[tuple[int, bytes]]:
+def mutants(samples: list[bytes], count: int, *, first_seed: int = 0) -> Iterator[tuple[int, bytes]]:
     """Three of four with one to three fields at edge values, or at the value of another field, the fourth with edited bytes."""
     places = [fields(each) for each in samples]
-    for seed in range(count):
+    for seed in range(first_seed, first_seed + count):
         rng = random.Random(seed)
         which = rng.randrange(len(samples))
         if seed % 4 == 0:
@@ -142,10 +148,16 @@ def test_a_sample_has_the_fields_of_its_header(tmp_path):
     assert content[places[-1][0] + 8 :][:32].count(0) > 0  # the padding in front of the data
 
 
+def samples_of(group: str, folder: Path) -> list[bytes]:
+    if group == "decoders":
+        return [sample(folder / "model.gguf", case) for case in CASES]
+    return [encoder_sample(folder, kind) for kind in ENCODERS]
+
+
+@pytest.mark.parametrize("group", ["decoders", "encoders"])
 @pytest.mark.filterwarnings("ignore")  # overflow in the arithmetic of absurd rotary scalings
-def test_gguf_files(tmp_path):
-    path = tmp_path / "model.gguf"
-    samples = [sample(path, case) for case in CASES] + [encoder_sample(tmp_path, kind) for kind in ENCODERS]
+def test_gguf_files(tmp_path, group):
+    path, samples = tmp_path / "model.gguf", samples_of(group, tmp_path)
 
     def attempt(mutant: bytes) -> None:
         path.write_bytes(mutant)

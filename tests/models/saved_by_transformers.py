@@ -217,7 +217,7 @@ OTHER_DECODERS = [
     Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
 ]
 """Decoders with parts that GPT-2, Llama and Qwen do not have."""
-UNCOMPILED = ("llama with dynamic rope", "gpt_oss")
+UNCOMPILED = ("gpt_oss",)
 """Those that the compiled kernels do not support."""
 
 

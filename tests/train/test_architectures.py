@@ -14,10 +14,11 @@ import torch
 import headway
 from headway.checkpoints.reading import load_checkpoint
 from headway.errors import OptionError
+from headway.models import ARCHITECTURES, architecture
 from headway.tokenizers import load_tokenizer
-from headway.train.architectures import ARCHITECTURES
+from headway.train.architectures import Architecture
 from headway.train.loop import Progress
-from headway.train.options import NAMES, TrainingOptions
+from headway.train.options import TrainingOptions
 from headway.train.run import Data, train
 from headway.train.sequences import sequences
 from headway.train.weights import initial_weights
@@ -38,6 +39,14 @@ OPTIONS = TrainingOptions(
     seed=7,
 )
 CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "qwen3": "Qwen3ForCausalLM", "transformer": "MarianMTModel"}
+
+
+NAMES = tuple(CLASSES)
+DECODERS = [
+    *("mistral", "qwen2", "gemma", "gemma2", "gemma3_text", "gemma3", "phi3", "smollm3", "granite", "olmo2", "olmo3"),
+]
+"""Further decoders of the registry."""
+MIXTURES = ("olmoe", "mixtral", "qwen3_moe", "gpt_oss")
 
 
 def options_of(name: str, **more) -> TrainingOptions:
@@ -111,7 +120,7 @@ def test_the_run_keeps_its_architecture(trained):
 @pytest.mark.parametrize("name", NAMES)
 def test_first_weights_are_as_wide_as_the_authors_draw_them(name):
     options = options_of(name, hidden_size=96, num_layers=8)
-    config = ARCHITECTURES[name].config(211, options)
+    config = Architecture(name).config(211, options)
     weights = dict(leaves(initial_weights(config, options)))
     layers = "encoder.layers" if name == "transformer" else "layers"
     up, output, embedding = (
@@ -131,17 +140,47 @@ def test_first_weights_are_as_wide_as_the_authors_draw_them(name):
     assert weights["output_head"] is weights["token_embedding"]
 
 
+def test_every_decoder_of_the_registry_is_trained_or_a_mixture_of_experts():
+    decoders = {name for name in ARCHITECTURES if architecture(name).KIND == "decoder"}
+    assert decoders == {*NAMES, *DECODERS, *MIXTURES} - {"transformer"}
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_the_loss_of_other_decoders_falls_and_transformers_loads_them(tmp_path, name):
+    import transformers
+
+    options = options_of(name, num_steps=16, eval_every=4, num_kv_heads=2)
+    report: list[Progress] = []
+    train(tmp_path / "model", options, data_of(name, tmp_path / "data"), report=report.append)
+    assert report[-1].validation_loss < report[3].validation_loss
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model").eval()
+    ours = load_checkpoint(tmp_path / "model")
+    token_ids = numpy.arange(20)[None] % 15
+    with torch.no_grad():
+        expected = theirs(torch.from_numpy(token_ids)).logits.numpy()
+    numpy.testing.assert_allclose(ours.architecture.forward(token_ids, ours.weights, ours.config), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_mixtures_of_experts_are_refused(name):
+    with pytest.raises(OptionError, match=f"got architecture={name}, a mixture of experts"):
+        replace(OPTIONS, architecture=name)
+
+
 @pytest.mark.parametrize("name", ["llama", "qwen3"])
 def test_grouped_heads_share_keys_and_values(name):
-    config = ARCHITECTURES[name].config(211, options_of(name))
+    config = Architecture(name).config(211, options_of(name))
     assert (config.num_attention_heads, config.num_key_value_heads, config.intermediate_size) == (4, 2, 64)
-    assert ARCHITECTURES[name].config(211, replace(OPTIONS, architecture=name)).num_key_value_heads == 4
+    assert Architecture(name).config(211, replace(OPTIONS, architecture=name)).num_key_value_heads == 4
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"architecture": "bert"}, "got architecture='bert', expected gpt2, llama, qwen3 or transformer"),
+        (
+            {"architecture": "bert"},
+            "got architecture='bert', expected gpt2, llama, qwen3 or the model_type of another decoder, or transformer",
+        ),
         ({"num_kv_heads": 2}, "(?s)num_kv_heads=2 and architecture=gpt2 cannot be combined.*architecture llama or qwen3"),
         ({"architecture": "transformer", "num_kv_heads": 2}, "num_kv_heads=2 and architecture=transformer cannot be combined"),
         ({"architecture": "llama", "num_kv_heads": 3}, "num_heads=4 and num_kv_heads=3, expected num_heads to be a multiple"),

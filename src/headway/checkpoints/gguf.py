@@ -12,13 +12,17 @@ import numpy
 
 from headway.arrays import check_computing
 from headway.checkpoints.gguf_blocks import PLAIN, QuantizedRows, dequantize
-from headway.checkpoints.gguf_keys import config_keys, shape_of
+from headway.checkpoints.gguf_encoder_keys import has_classifier
+from headway.checkpoints.gguf_keys import config_keys
+from headway.checkpoints.gguf_metadata import shape_of
 from headway.checkpoints.reading import Checkpoint, read_config
 from headway.checkpoints.weight_tree import expect_enough_tensors, read_weights
 from headway.errors import CheckpointError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
 from headway.models import architecture
+from headway.models.encoder_decoder_names import StackNames, stored_stacks, with_optional_decoder
+from headway.models.encoder_decoder_spec import EncoderDecoderSpec
 from headway.models.encoder_names import EncoderNames, HeadNames, stored_encoder
 from headway.models.encoder_spec import EncoderSpec
 from headway.models.spec import DecoderSpec, NormSpec
@@ -27,7 +31,8 @@ from headway.models.tensor_names import EXPERTS, TensorNames, stored_decoder
 
 EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down)_exps)\.(\d+)\.(weight|bias)")
 """The name of one expert's matrix; the file has one tensor for all experts."""
-ROTARY = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
+UNUSED = re.compile(r"rope_freqs\.weight|rope_factors_(long|short)\.weight|dec\.blk\.0\.cross_attn_rel_b\.weight")
+"""The factors of rotary frequencies, which are part of the config, and a bias that no version of T5 uses."""
 PERMUTED = {"llama", "smollm3", "granite"}
 """Architectures whose query and key rows are permuted, because llama.cpp rotates neighbouring coordinates."""
 PARTS = {
@@ -50,21 +55,22 @@ PARTS = {
     f"{EXPERTS}down": "ffn_down_exps.{}",
     "feed_forward_output_norm": "post_ffw_norm",
 }
+SUM_NORMS = {"attention_sum_norm": "attn_output_norm", "feed_forward_sum_norm": "layer_output_norm"}
 ENCODER = EncoderNames(
     "token_embd",
     "blk.{}",
-    {
-        **{part: name for part, name in PARTS.items() if part.startswith("attention.")},
-        "attention_sum_norm": "attn_output_norm",
-        "feed_forward.up": "ffn_up",
-        "feed_forward.down": "ffn_down",
-        "feed_forward_sum_norm": "layer_output_norm",
-    },
+    PARTS | SUM_NORMS,
     "token_embd_norm",
-    HeadNames("", "", "", ("",), classifier_output="cls.output", classifier_dense="cls"),
+    HeadNames("", "", "", ("",), classifier_output="cls.output", classifier_dense="cls", classifier_norm="cls.norm"),
     position_embedding="position_embd",
     token_type_embedding="token_types",
+    norm="output_norm",
 )
+STACK_PARTS = PARTS | {
+    "attention.output": "attn_o",
+    "cross_attention_norm": "cross_attn_norm",
+    **{f"cross_attention.{part}": f"cross_attn_{part[0]}" for part in ("query", "key", "value", "output")},
+}
 END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 """Keys of tokenizer.ggml whose tokens end a text."""
 
@@ -90,18 +96,21 @@ def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32"
     tensors = _Tensors(file, heads, keeps_blocks=dtype is None).by_name()
     expect_enough_tensors(config, tensors)
     if module.KIND == "encoder":
-        table = _stored_encoder(spec)
-        if spec.classifier.hidden is None:
+        table = _stored_encoder(spec, replace(ENCODER, parts=_parts(file) | SUM_NORMS))
+        if not has_classifier(file):
             tensors = {name: tensor for name, tensor in tensors.items() if name.partition(".")[0] != "cls"}
+    elif module.KIND == "encoder-decoder":
+        table = _stored_encoder_decoder(spec, is_tied="output.weight" not in file.tensors)
     else:
-        spec, names = _without_offsets(spec), _names(file)
+        spec = _without_offsets(spec)
+        names = TensorNames("token_embd", "blk.{}", _parts(file), "output_norm", position_embedding="position_embd", output_head="output")
         table = stored_decoder(spec, names, is_tied="output.weight" not in file.tensors) | _stored_sinks(spec, names)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, _generation_config(file))
 
 
-def _names(file: GGUFFile) -> TensorNames:
-    """Return the names of the tensors, some of which hold several matrices in some files."""
+def _parts(file: GGUFFile) -> dict[str, str]:
+    """Return the names of a layer's tensors, some of which hold several matrices in some files."""
     parts = dict(PARTS)
     if "blk.0.attn_qkv.weight" in file.tensors:
         parts |= dict.fromkeys(("attention.query", "attention.key", "attention.value"), "attn_qkv")
@@ -109,13 +118,24 @@ def _names(file: GGUFFile) -> TensorNames:
         parts["feed_forward.gate"] = "ffn_up"
     if "blk.0.ffn_norm.weight" not in file.tensors:  # gpt-oss
         parts["feed_forward_norm"] = "post_attention_norm"
-    return TensorNames("token_embd", "blk.{}", parts, "output_norm", position_embedding="position_embd", output_head="output")
+    return parts
 
 
-def _stored_encoder(spec: EncoderSpec) -> dict[str, Stored]:
+def _stored_encoder(spec: EncoderSpec, names: EncoderNames) -> dict[str, Stored]:
     """Return the place of each leaf of an encoder, and of its classifier unless its hidden layer is the pooler, which no file has."""
     parts = (None, "classifier") if spec.classifier.hidden else (None,)
-    return {path: place for path, place in stored_encoder(spec, ENCODER, is_tied=False).items() if place.part in parts}
+    return {path: place for path, place in stored_encoder(spec, names, is_tied=False).items() if place.part in parts}
+
+
+def _stored_encoder_decoder(spec: EncoderDecoderSpec, *, is_tied: bool) -> dict[str, Stored]:
+    """Return the place of each leaf of an encoder–decoder, whose decoder some files leave out."""
+    embedding = Stored("token_embd.weight", (spec.vocab_size, spec.hidden_size))
+    head = embedding if is_tied else replace(embedding, name="output.weight")
+    table = {"token_embedding": embedding, "target_embedding": embedding, "output_head": head}
+    encoder, decoder = (
+        StackNames(f"{stack}.blk.{{}}", STACK_PARTS, f"{stack}.output_norm", f"{stack}.blk.0.attn_rel_b") for stack in ("enc", "dec")
+    )
+    return with_optional_decoder(table | stored_stacks(spec, encoder, decoder))
 
 
 def _stored_sinks(spec: DecoderSpec, names: TensorNames) -> dict[str, Stored]:
@@ -156,14 +176,14 @@ class _Tensors:
         self.file, self.heads, self.keeps_blocks = file, heads, keeps_blocks
 
     def by_name(self) -> dict[str, _Tensors]:
-        """Return the tensors by name, without the factors of rotary frequencies, which are part of the config."""
+        """Return the tensors by name, without those that are no weights."""
         names: list[str] = []
         for name, info in self.file.tensors.items():
             stem, _, kind = name.rpartition(".")
             is_stacked = EXPERT.fullmatch(f"{stem}.0.{kind}")
             # A wrong number of experts cannot make this list long: the numbers of the tensor are in the file.
             names += [f"{stem}.{index}.{kind}" for index in range(info.shape[0])] if is_stacked else [name]
-        return {name: self for name in names if name not in ROTARY}
+        return {name: self for name in names if not UNUSED.fullmatch(name)}
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor."""
@@ -206,12 +226,12 @@ def _in_halves(name: str, rows: numpy.ndarray, num_heads: int) -> numpy.ndarray:
 
 def _generation_config(file: GGUFFile) -> dict[str, Any]:
     """Return the token ids that begin and end a text, as in generation_config.json."""
-    found: dict[str, Any] = {}
-    ids = {key: file.metadata.get(f"tokenizer.ggml.{key}") for key in ("bos_token_id", *END_KEYS)}
+    names = {key: f"tokenizer.ggml.{key}" for key in ("bos_token_id", *END_KEYS)}
+    names["decoder_start_token_id"] = f"{file.metadata['general.architecture']}.decoder_start_token_id"
+    ids = {key: file.metadata.get(name) for key, name in names.items()}
     for key, token_id in ids.items():
         if token_id is not None and (not isinstance(token_id, int) or isinstance(token_id, bool)):
-            raise CheckpointError(f"got {file.path} with tokenizer.ggml.{key}={short_repr(token_id)}, expected a token id")
-    if ids["bos_token_id"] is not None:
-        found["bos_token_id"] = ids["bos_token_id"]
+            raise CheckpointError(f"got {file.path} with {names[key]}={short_repr(token_id)}, expected a token id")
+    found = {key: ids[key] for key in ids if key not in END_KEYS and ids[key] is not None}
     ends = list(dict.fromkeys(ids[key] for key in END_KEYS if ids[key] is not None))
     return found | ({"eos_token_id": ends} if ends else {})

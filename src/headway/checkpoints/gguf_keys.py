@@ -9,9 +9,10 @@ Source   ggml-org/llama.cpp, convert_hf_to_gguf.py and src/llama-model.cpp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from headway.checkpoints.gguf_encoder_keys import bert_keys, modern_bert_keys, t5_keys
+from headway.checkpoints.gguf_metadata import Metadata
 from headway.errors import CheckpointError, UnsupportedError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
@@ -19,86 +20,6 @@ from headway.models.rope import rope_of_factors
 
 LARGE_GEMMAS = {"gemma2": 46, "gemma3": 62}
 """Number of layers of the 27B models, whose attention scale depends on the hidden size."""
-MAY_HAVE_ONE_ROW = ("token_types.weight", "cls.output.weight")
-"""Matrices that llama.cpp's quantizer writes as a vector if they have one row."""
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """The metadata of a file, and the presence of tensors; keys are without the architecture's name in front."""
-
-    file: GGUFFile
-    architecture: str
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value; of a list with one value for each layer, the value that all have.
-
-        Errors   UnsupportedError for layers with different values.
-        """
-        name = f"{self.architecture}.{key}"
-        value = self.file.metadata.get(name, default)
-        if isinstance(value, list) and not isinstance(default, list):
-            if any(each != value[0] for each in value[1:]) or not value:
-                raise UnsupportedError(f"got {self.file.path} with {name}={short_repr(value)}, expected the same value for all layers")
-            return value[0]
-        return value
-
-    def integer(self, key: str, default: int | None = None) -> int:
-        """Return a value that has to be an integer of at least 1; None as the default for a required key.
-
-        Errors   CheckpointError for a key that is missing or has another value.
-        """
-        value = self.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise CheckpointError(
-                f"got {self.file.path} with {self.architecture}.{key}={short_repr(value)}, expected an integer of at least 1",
-                hint="download the file again",
-            )
-        return value
-
-    def num_layers(self) -> int:
-        """Return the number of layers, each of which has tensors in the file."""
-        return self._at_most("block_count", len(self.file.tensors))
-
-    def num_experts(self) -> int:
-        """Return the number of experts of a layer, each of which has a matrix in the file."""
-        stacked = [info.shape[0] for name, info in self.file.tensors.items() if name.endswith("_exps.weight")]
-        return self._at_most("expert_count", max(stacked, default=len(self.file.tensors)))
-
-    def _at_most(self, key: str, most: int) -> int:
-        count = self.integer(key)
-        if count > most:
-            raise CheckpointError(
-                f"got {self.file.path} with {self.architecture}.{key}={count:,}, expected at most {most:,}, as many as the tensors are for",
-                hint="download the file again",
-            )
-        return count
-
-    def has(self, tensor: str) -> bool:
-        """Return True if the file has a tensor."""
-        return tensor in self.file.tensors
-
-    def num_rows(self, tensor: str) -> int:
-        """Return the number of rows of a matrix, which has to be in the file.
-
-        Errors   CheckpointError for a file without it.
-        """
-        if tensor not in self.file.tensors:
-            raise CheckpointError(f"got {self.file.path} without the tensor {tensor}, expected a language model")
-        return shape_of(self.file, tensor)[0]
-
-    def factors(self, tensor: str) -> list[float]:
-        """Return a tensor of factors of the rotary frequencies."""
-        if self.file.tensors[tensor].format.name != "F32":
-            raise CheckpointError(f"got {self.file.path} with {tensor} in {self.file.tensors[tensor].format.name}, expected F32")
-        values: list[float] = self.file.data(tensor).view("<f4").tolist()
-        return values
-
-
-def shape_of(file: GGUFFile, tensor: str) -> tuple[int, ...]:
-    """Return the shape of a tensor, that of a matrix also for one whose single row the file has as a vector."""
-    shape = file.tensors[tensor].shape
-    return (1, *shape) if tensor in MAY_HAVE_ONE_ROW and len(shape) == 1 else shape
 
 
 def config_keys(file: GGUFFile) -> dict[str, Any]:
@@ -317,37 +238,9 @@ def _gpt2(metadata: Metadata) -> dict[str, Any]:
     }
 
 
-def _bert(metadata: Metadata) -> dict[str, Any]:
-    """Return the keys of BERT, DistilBERT or RoBERTa, which differ in their token types and classifiers.
-
-    The position embedding of a file starts with the row of the first token.
-    """
-    keys: dict[str, Any] = {
-        "vocab_size": metadata.num_rows("token_embd.weight"),
-        "hidden_size": metadata.integer("embedding_length"),
-        "num_hidden_layers": metadata.num_layers(),
-        "num_attention_heads": metadata.integer("attention.head_count"),
-        "intermediate_size": metadata.integer("feed_forward_length"),
-        "max_position_embeddings": metadata.num_rows("position_embd.weight"),
-        "layer_norm_eps": metadata.get("attention.layer_norm_epsilon", 1e-12),
-    }
-    if metadata.has("cls.output.weight"):
-        keys["num_labels"] = metadata.num_rows("cls.output.weight")
-    if not metadata.has("token_types.weight"):
-        return keys | {"model_type": "distilbert"}
-    keys["type_vocab_size"] = metadata.num_rows("token_types.weight")
-    is_bert = metadata.file.metadata.get("tokenizer.ggml.model") == "bert" and not has_classifier(metadata.file)
-    return keys | ({"model_type": "bert"} if is_bert else {"model_type": "roberta", "pad_token_id": -1})
-
-
-def has_classifier(file: GGUFFile) -> bool:
-    """Return True if an encoder's file has a whole classifier; that of a BERT lacks the pooler, which is its hidden layer."""
-    return {"cls.weight", "cls.output.weight"} <= set(file.tensors)
-
-
 ARCHITECTURES: dict[str, Callable[[Metadata], dict[str, Any]]] = {
     **{"llama": _llama, "qwen2": _qwen2, "qwen3": _qwen3, "qwen3moe": _qwen3moe, "gemma": _gemma, "gemma2": _gemma2, "gemma3": _gemma3},
     **{"phi3": _phi3, "smollm3": _smollm3, "granite": _granite, "olmo2": _olmo2, "olmoe": _olmoe, "gpt-oss": _gpt_oss, "gpt2": _gpt2},
-    **{"bert": _bert},
+    **{"bert": bert_keys, "modern-bert": modern_bert_keys, "t5": t5_keys, "t5encoder": t5_keys},
 }
 """The keys of config.json by llama.cpp's name of the architecture."""

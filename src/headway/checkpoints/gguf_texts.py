@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.checkpoints.gguf_keys import has_classifier
+from headway.checkpoints.gguf_encoder_keys import has_classifier
 from headway.errors import CheckpointError, UnsupportedError
 from headway.gguf_file import GGUFFile, find_gguf
 from headway.json_files import short_repr
@@ -40,8 +40,8 @@ def gguf_labels(path: Path) -> dict[int, str]:
     file = GGUFFile(found)
     if {"cls.weight", "cls.output.weight"} & set(file.tensors) and not has_classifier(file):
         raise UnsupportedError(
-            f"got {found} with the classifier of a BERT, whose hidden layer, the pooler, llama.cpp leaves out, expected both",
-            hint="use the Hugging Face folder of the model",
+            f"got {found} with one layer of a classifier, expected its hidden layer and its output layer",
+            hint="use the Hugging Face folder of the model; llama.cpp leaves out the hidden layer of a BERT, the pooler",
         )
     key = f"{file.metadata.get('general.architecture')}.classifier.output_labels"
     names = file.metadata.get(key, [])

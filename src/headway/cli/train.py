@@ -34,13 +34,15 @@ def command(
         str | None, typer.Option("--from", help="Model to start from, with its tokenizer.  [default: random weights]")
     ] = None,
     validation_share: Annotated[float, typer.Option(help="Share of the data held back for validation.")] = 0.05,
-    architecture: Annotated[str, typer.Option(help="gpt2, llama, qwen3, or transformer for pairs.")] = DEFAULT.architecture,
+    architecture: Annotated[
+        str, typer.Option(help="A decoder's model_type, such as gpt2, llama or qwen3, or transformer for pairs.")
+    ] = DEFAULT.architecture,
     context_: Annotated[int, typer.Option("--context", help="Tokens per sequence.")] = DEFAULT.context,
     num_layers: Annotated[
         int, typer.Option(help="Number of layers; for transformer, of the encoder and of the decoder.")
     ] = DEFAULT.num_layers,
     num_heads: Annotated[int, typer.Option(help="Attention heads per layer.")] = DEFAULT.num_heads,
-    num_kv_heads: Annotated[int | None, typer.Option(help="Key and value heads of llama and qwen3.  [default: --num-heads]")] = None,
+    num_kv_heads: Annotated[int | None, typer.Option(help="Key and value heads, as of llama and qwen3.  [default: --num-heads]")] = None,
     hidden_size: Annotated[int, typer.Option(help="Width of the hidden states.")] = DEFAULT.hidden_size,
     intermediate_size: Annotated[
         int | None, typer.Option(help="Width inside the feed-forward.  [default: 4 × hidden size; 8/3 × if gated]")

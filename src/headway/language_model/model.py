@@ -66,7 +66,8 @@ class LanguageModel:
         cache_bytes        memory for the keys and values of a compiled decoder
         """
         self.config, self.tokenizer = checkpoint.config, tokenizer
-        self.kind: str = checkpoint.architecture.KIND
+        # The checkpoint of an encoder–decoder may have the encoder only.
+        self.kind: str = "encoder" if getattr(checkpoint.weights, "decoder", ...) is None else checkpoint.architecture.KIND
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
         architecture = cast(Architecture, checkpoint.architecture)

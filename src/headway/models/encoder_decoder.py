@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from headway import functions
 from headway.arrays import Array, Operations, cast
-from headway.errors import ShapeError
+from headway.errors import ShapeError, UnsupportedError
 from headway.functions import KVCache, MultiHeadAttentionWeights, NormWeights
 from headway.models import encoder
 from headway.models.encoder import masked_bias
@@ -47,7 +47,7 @@ class DecoderWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weights of an encoder–decoder. The first three are often one array.
+    """The weights of an encoder–decoder; of some checkpoints, those of its encoder only. The embeddings and the head are often one array.
 
     token_embedding   (vocab_size, hidden_size), of the source
     target_embedding  (decoder_vocab_size, hidden_size)
@@ -56,10 +56,10 @@ class Weights:
     """
 
     token_embedding: Array
-    target_embedding: Array
+    target_embedding: Array | None = None
     encoder: EncoderWeights
-    decoder: DecoderWeights
-    output_head: Array
+    decoder: DecoderWeights | None = None
+    output_head: Array | None = None
     logit_bias: Array | None = None
 
 
@@ -76,7 +76,12 @@ def encode(token_ids: Array, weights: Any, spec: EncoderDecoderSpec, *, lengths:
 
 
 def read(token_ids: Array, weights: Any, spec: EncoderDecoderSpec, *, lengths: Array | None, ops: Operations) -> Source:
-    """Encode the source and project it to the keys and values of each layer's cross-attention; arguments as in encode."""
+    """Encode the source and project it to the keys and values of each layer's cross-attention; arguments as in encode.
+
+    Errors   UnsupportedError for weights without a decoder.
+    """
+    if weights.decoder is None:
+        raise UnsupportedError("got the weights of an encoder, expected those of an encoder–decoder", hint="compute embeddings with them")
     encoded = encode(token_ids, weights, spec, lengths=lengths, ops=ops)
     layers = tuple(
         ops.project_keys_and_values(encoded, encoded, each.cross_attention, num_heads=layer.cross_attention.num_heads, ops=ops)

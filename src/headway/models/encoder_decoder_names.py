@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.models.encoder_decoder_spec import CrossLayerSpec, EncoderDecoderSpec
 from headway.models.encoder_names import attention_matrices, matrices_of
@@ -30,6 +30,12 @@ class StackNames:
 def stored_stacks(spec: EncoderDecoderSpec, encoder: StackNames, decoder: StackNames) -> dict[str, Stored]:
     """Return the place of each leaf of the two stacks."""
     return _stored_stack("encoder", spec.encoder, encoder, spec) | _stored_stack("decoder", spec.decoder, decoder, spec)
+
+
+def with_optional_decoder(table: Mapping[str, Stored]) -> dict[str, Stored]:
+    """Return a table for checkpoints some of which have the encoder only."""
+    required = ("token_embedding", "encoder.")
+    return {path: place if path.startswith(required) else replace(place, part="decoder") for path, place in table.items()}
 
 
 def _stored_stack(path: str, layers: Sequence[EncoderLayerSpec], names: StackNames, spec: EncoderDecoderSpec) -> dict[str, Stored]:

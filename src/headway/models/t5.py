@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from headway.models import encoder_decoder
 from headway.models.config import expect_num_layers, expect_number, expect_one_of, expect_positive
-from headway.models.encoder_decoder_names import StackNames, stored_stacks
+from headway.models.encoder_decoder_names import StackNames, stored_stacks, with_optional_decoder
 from headway.models.encoder_decoder_spec import BucketSpec, CrossLayerSpec, EncoderDecoderSpec
 from headway.models.encoder_spec import EncoderLayerSpec
 from headway.models.spec import AttentionSpec, FeedForwardSpec, NormSpec
@@ -110,12 +110,12 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     """Return the place of each leaf.
 
     As in transformers, source embedding, target embedding and output head are tied unless the checkpoint has different tensors for
-    them. tie_word_embeddings is not read here: T5 1.1 has its own output head.
+    them. tie_word_embeddings is not read here: T5 1.1 has its own output head. A checkpoint of T5EncoderModel has no decoder.
     """
     names = ("shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
     source, target, head = tie(*(Stored(name, (config.vocab_size, config.d_model)) for name in names))
     table = {"token_embedding": source, "target_embedding": target, "output_head": head}
-    return table | stored_stacks(spec(config), _names("encoder", config), _names("decoder", config))
+    return with_optional_decoder(table | stored_stacks(spec(config), _names("encoder", config), _names("decoder", config)))
 
 
 encode, read, new_kv_cache, hidden_states, logits, forward = encoder_decoder.encoder_decoder_functions(spec)

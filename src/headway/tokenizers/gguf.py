@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 import tokenizers
-from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from headway.errors import TokenizerError
 from headway.gguf_file import GGUFFile
@@ -46,7 +46,8 @@ GPT4O_PATTERN = (
 TEKKEN_PATTERN = rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}|{_REST}"
 PATTERNS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("gpt-2", "phi-2", "olmo", "mpt", "jais", "trillion", "granite-docling", "a.x-4.0", "mellum", "roberta-bpe"), (GPT2_PATTERN,)
+        ("gpt-2", "phi-2", "olmo", "mpt", "jais", "trillion", "granite-docling", "a.x-4.0", "mellum", "roberta-bpe", "modern-bert"),
+        (GPT2_PATTERN,),
     ),
     **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"), (r"\p{N}", GPT2_PATTERN)),
     **dict.fromkeys(
@@ -57,11 +58,14 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
     "tekken": (TEKKEN_PATTERN,),
 }
 """The patterns that split a text, one after another, by the name in tokenizer.ggml.pre."""
+NORMALIZED = ("modern-bert",)
+"""Byte-level BPE that composes characters first."""
 ADDS_BEGIN = ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "tekken")
 """Byte-level BPE whose texts begin with the bos token unless the file says otherwise."""
 NAMED = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token", "padding": "pad_token"}
 OF_ENCODERS = {"cls": "cls_token", "seperator": "sep_token", "mask": "mask_token"}
 """Special tokens of encoders, with llama.cpp's spelling."""
+ENCODERS = ("bert", "modern-bert")
 T5_IDS = {"eos_token": 1, "unk_token": 2, "pad_token": 0}
 """The ids of special tokens that a file of a unigram model need not name."""
 MOST_TYPES = 6
@@ -88,7 +92,7 @@ class _Fields:
         if not _are(types, int, len(self.tokens)) or not all(1 <= each <= MOST_TYPES for each in types):
             raise self._error("token_type", types, f"{len(self.tokens):,} numbers from 1 to {MOST_TYPES}")
         self.types: Sequence[int] = types
-        self.is_encoder = file.metadata.get("general.architecture") == "bert"
+        self.is_encoder = file.metadata.get("general.architecture") in ENCODERS
         self.special = self._special_tokens()
 
     def tokenizer(self) -> Tokenizer:
@@ -162,6 +166,8 @@ class _Fields:
         vocab = {token: token_id for token_id, token in enumerate(self.tokens)}
         try:
             backend = tokenizers.Tokenizer(models.BPE(vocab=vocab, merges=self._merges(vocab), ignore_merges="llama" in name))
+            if name in NORMALIZED:
+                backend.normalizer = normalizers.NFC()
             splits = [pre_tokenizers.Split(Regex(pattern), behavior="isolated") for pattern in PATTERNS[name]]
             backend.pre_tokenizer = pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
             backend.decoder = decoders.ByteLevel()
@@ -191,14 +197,18 @@ class _Fields:
         return merges
 
     def _set_template(self, backend: tokenizers.Tokenizer, adds_begin: bool, adds_end: bool) -> None:
-        """Add the bos and eos tokens to a text; in an encoder, also to each text of a pair."""
-        adds = {"bos_token": adds_begin and "bos_token" in self.special, "eos_token": adds_end}
-        if adds_end and "eos_token" not in self.special:
+        """Add the bos and eos tokens, or an encoder's own, to a text, and the eos token to each text of a pair; RoBERTa's twice between them."""
+        bos, eos = (
+            self.special.get(name, self.special.get(other)) for name, other in (("bos_token", "cls_token"), ("eos_token", "sep_token"))
+        )
+        if adds_end and eos is None:
             raise self._error("add_eos_token", True, "an eos_token_id")
-        begin, end = ([self.special[name]] if is_added else [] for name, is_added in adds.items())
+        begin, end = ([token] if is_added and token else [] for token, is_added in ((bos, adds_begin), (eos, adds_end)))
         if begin or end:
             ids = [(content, self.tokens.index(content)) for content in {*begin, *end}]
-            pair = [*begin, "$A", *end, *(end if self.is_encoder else []), "$B", *end]
+            is_roberta = self.file.metadata.get("general.architecture") == "bert"
+            second = [*end, "$B", *end] if is_roberta else ["$B:1", *(f"{token}:1" for token in end)]
+            pair = [*begin, "$A", *end, *second]
             backend.post_processor = processors.TemplateProcessing(single=[*begin, "$A", *end], pair=pair, special_tokens=ids)
 
     def _wordpiece(self) -> LibraryTokenizer:

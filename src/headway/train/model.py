@@ -9,7 +9,7 @@ import torch
 from headway.arrays import Operations
 from headway.kernels import operations
 from headway.nn import with_dropout
-from headway.train.architectures import ARCHITECTURES, Config, Weights
+from headway.train.architectures import Architecture, Config, Weights
 from headway.train.batch import IGNORED, Batch
 from headway.train.options import TrainingOptions
 from headway.trees import leaves, map_tree, tree_from_leaves
@@ -22,7 +22,7 @@ class TrainedModel(torch.nn.Module):
         """Make parameters of the tensors of a weight tree; training modifies these tensors."""
         super().__init__()
         self.config, self.options = config, options
-        self.module = ARCHITECTURES[options.architecture].module
+        self.module = Architecture(options.architecture).module
         tensors = {id(leaf): leaf for _, leaf in leaves(weights)}
         first_paths = {id(leaf): path for path, leaf in reversed(list(leaves(weights)))}
         # A parameter name must not contain dots, so paths are stored with slashes.

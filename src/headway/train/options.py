@@ -7,12 +7,6 @@ from dataclasses import dataclass
 
 from headway.errors import OptionError
 
-NAMES = ("gpt2", "llama", "qwen3", "transformer")
-"""Names of the architectures that can be trained."""
-
-GROUPED = ("llama", "qwen3")
-"""Architectures with grouped key and value heads and rotary positions."""
-
 CHANGEABLE = frozenset(
     """
     num_steps learning_rate min_learning_rate warmup_steps weight_decay beta1 beta2 max_gradient_norm dropout dtype weights_dtype
@@ -26,12 +20,12 @@ CHANGEABLE = frozenset(
 class TrainingOptions:
     """Model size and training options.
 
-    architecture        gpt2, llama, qwen3, or transformer, the encoder–decoder for pairs of texts
+    architecture        model_type of a decoder, such as gpt2, llama or qwen3, or transformer, the encoder–decoder for pairs of texts
     context             sequence length in tokens; for transformer the maximum length of a source and of a target
     num_layers          layers of the decoder, and of the encoder if there is one
-    num_kv_heads        key and value heads of llama and qwen3; num_heads by default
+    num_kv_heads        key and value heads, of architectures such as llama and qwen3; num_heads by default
     intermediate_size   width of the feed-forward; 4 · hidden_size by default, 8/3 · hidden_size rounded up to a multiple of 32 for
-                        llama and qwen3
+                        gated ones, such as those of llama and qwen3
     init_from           folder of a model to start from, with its tokenizer; random weights by default
     dropout             dropout probability of attention weights, of the outputs of attention and feed-forward, and of embeddings
     batch_size          sequences per step, over all processes
@@ -96,7 +90,6 @@ class TrainingOptions:
 
     def _check_choices(self) -> None:
         for name, choices in (
-            ("architecture", NAMES),
             ("dtype", ("auto", "float32", "bfloat16")),
             ("weights_dtype", ("float32", "float16", "bfloat16")),
         ):
@@ -125,19 +118,12 @@ class TrainingOptions:
             raise OptionError(
                 f"got hidden_size={self.hidden_size} and num_heads={self.num_heads}, expected hidden_size to be a multiple of num_heads"
             )
-        if self.num_kv_heads is not None and self.architecture not in GROUPED:
-            raise OptionError(
-                f"num_kv_heads={self.num_kv_heads} and architecture={self.architecture} cannot be combined",
-                hint=f"leave num_kv_heads out, or use architecture {' or '.join(GROUPED)}",
-            )
         if self.num_kv_heads is not None and self.num_heads % self.num_kv_heads:
             raise OptionError(
                 f"got num_heads={self.num_heads} and num_kv_heads={self.num_kv_heads}, expected num_heads to be a multiple of num_kv_heads"
             )
-        if self.architecture in GROUPED and (self.hidden_size // self.num_heads) % 2:
-            raise OptionError(
-                f"got hidden_size={self.hidden_size} and num_heads={self.num_heads} with architecture={self.architecture}, "
-                "expected an even hidden_size / num_heads, because rotary embeddings rotate pairs of coordinates"
-            )
-        if self.architecture == "transformer" and self.hidden_size % 2:
-            raise OptionError(f"got hidden_size={self.hidden_size} with architecture=transformer, expected an even number")
+        if self.architecture != type(self).architecture or self.num_kv_heads is not None:
+            # Imported here because the command line makes the default options, and the architectures take time to import.
+            from headway.train.architectures import Architecture
+
+            Architecture(self.architecture).check(self)

@@ -17,7 +17,7 @@ from headway.files import write_text
 from headway.json_files import read_json_object
 from headway.tokenizers import load_tokenizer
 from headway.tokenizers.library import LibraryTokenizer
-from headway.train.architectures import ARCHITECTURES, Weights
+from headway.train.architectures import Architecture, Weights
 from headway.train.corpus import encode_corpus, open_corpus, read_documents
 from headway.train.distributed import ALONE, Processes, check_processes, for_this_process
 from headway.train.loop import Progress, Run
@@ -78,11 +78,11 @@ class Data:
 
     def check_for(self, architecture: str) -> None:
         """Raise OptionError unless the architecture can be trained on this kind of data."""
-        if ARCHITECTURES[architecture].reads_pairs and self.num_stories is not None:
+        if Architecture(architecture).reads_pairs and self.num_stories is not None:
             raise OptionError(
                 f"stories and architecture={architecture} cannot be combined", hint="it is trained on pairs: pass files of pairs"
             )
-        if not ARCHITECTURES[architecture].reads_pairs and self.source:
+        if not Architecture(architecture).reads_pairs and self.source:
             raise OptionError(
                 f"a source file and architecture={architecture} cannot be combined",
                 hint="pass text files, or use --architecture transformer",
@@ -153,7 +153,7 @@ def _prepare(out: Path, options: TrainingOptions, data: Data, say: Callable[[str
     _check_folder(training)
     if (training / "options.json").exists():
         raise TrainingError(f"got {out}, which contains a training run, expected a new folder", hint="pass --resume to continue the run")
-    reads_pairs = ARCHITECTURES[options.architecture].reads_pairs
+    reads_pairs = Architecture(options.architecture).reads_pairs
     pairs, documents = (_pairs(data), []) if reads_pairs else ([], _documents(training, options, data, say))
     texts = [text for pair in pairs for text in pair] or documents
     if options.init_from is not None:
@@ -221,7 +221,7 @@ def _read_options(out: Path) -> TrainingOptions:
 
 
 def _open(out: Path, options: TrainingOptions, processes: Processes) -> Run:
-    architecture, training = ARCHITECTURES[options.architecture], out / "training"
+    architecture, training = Architecture(options.architecture), out / "training"
     corpus = open_pairs(training) if architecture.reads_pairs else open_corpus(training)
     config = architecture.config(load_tokenizer(out).vocab_size, options)
     return Run(config, corpus, options, training / "state.safetensors", processes)
@@ -232,7 +232,7 @@ def _write_options(out: Path, options: TrainingOptions) -> None:
 
 
 def _finish(run: Run, weights: Weights, out: Path, say: Callable[[str], None]) -> None:
-    architecture = ARCHITECTURES[run.options.architecture]
+    architecture = Architecture(run.options.architecture)
     save_checkpoint(
         out, architecture.module, run.config, weights, dtype=run.options.weights_dtype, generation_config=_generation_config(run, out)
     )
@@ -246,8 +246,9 @@ def _finish(run: Run, weights: Weights, out: Path, say: Callable[[str], None]) -
 def _generation_config(run: Run, out: Path) -> dict[str, int | float | bool | None]:
     tokenizer = load_tokenizer(out)
     (end_token_id,) = tokenizer.eos_token_ids
-    if not ARCHITECTURES[run.options.architecture].reads_pairs:
-        return {"bos_token_id": end_token_id, "eos_token_id": end_token_id, **SAMPLING}
+    if not Architecture(run.options.architecture).reads_pairs:
+        # None, because transformers' default of some architectures is not in a small vocabulary.
+        return {"bos_token_id": end_token_id, "eos_token_id": end_token_id, "pad_token_id": None, **SAMPLING}
     start_token_id = tokenizer.pad_token_id
     return {
         "eos_token_id": end_token_id,

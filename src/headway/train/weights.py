@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 
 from headway.checkpoints import load_checkpoint, resolve_model
 from headway.errors import OptionError
 from headway.models.stored import Stored
-from headway.train.architectures import ARCHITECTURES, Config, Weights
+from headway.train.architectures import Architecture, Config, Weights
 from headway.train.options import TrainingOptions
 from headway.trees import map_tree, tree_from_leaves
 
 
 def initial_weights(config: Config, options: TrainingOptions) -> Weights:
     """Create initial weights: ones for norms, zeros for biases, normal random numbers for matrices; tied leaves share one tensor."""
-    architecture = ARCHITECTURES[options.architecture]
+    architecture = Architecture(options.architecture)
     if options.init_from is not None:
         return _loaded(config, options)
     generator = torch.Generator().manual_seed(options.seed)
@@ -37,11 +35,12 @@ def _loaded(config: Config, options: TrainingOptions) -> Weights:
     """
     folder = resolve_model(str(options.init_from))
     checkpoint = load_checkpoint(folder, array="torch", dtype="float32")
-    for field in dataclasses.fields(config):
-        have, want = getattr(checkpoint.config, field.name, None), getattr(config, field.name)
-        if checkpoint.architecture is not ARCHITECTURES[options.architecture].module or have != want:
+    architecture = Architecture(options.architecture)
+    for name in architecture.fields:
+        have, want = getattr(checkpoint.config, name, None), getattr(config, name)
+        if checkpoint.architecture is not architecture.module or have != want:
             raise OptionError(
-                f"got {folder} with {field.name}={have!r}, expected {want!r}",
+                f"got {folder} with {name}={have!r}, expected {want!r}",
                 hint="give the architecture and the sizes of the model in --from, or leave --from out",
             )
     # The file stores some matrices transposed; a state file needs contiguous ones.

@@ -51,6 +51,7 @@ SIZES = LLAMA_LIKE | {"hidden_size": 64, "intermediate_size": 96, "num_attention
 NARROW = SIZES | {"head_dim": 24, "query_pre_attn_scalar": 24, "sliding_window": 150, "num_hidden_layers": 3}
 LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.3, 1.5, 2.0, 3.0], "factor": 8.0}
 LONGROPE |= {"long_factor": [2.0, 2.5, 3.0, 4.0, 8.0, 9.0], "original_max_position_embeddings": 600, "partial_rotary_factor": 0.75}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 600}
 GEMMA3_ROPE = {"sliding_attention": ROPE, "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}}
 CONSTANTS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.3, "residual_multiplier": 0.6, "logits_scaling": 2.5}
 FAMILIES = {
@@ -58,6 +59,7 @@ FAMILIES = {
     "gemma2": (gemma2, gemma2.Config(**NARROW, attn_logit_softcapping=5.0, final_logit_softcapping=4.0)),
     "gemma3": (gemma3_text, gemma3_text.Config(**NARROW | {"rope_parameters": GEMMA3_ROPE}, sliding_window_pattern=2)),
     "phi3": (phi3, phi3.Config(**SIZES | {"rope_parameters": LONGROPE})),
+    "dynamic": (llama, llama.Config(**SIZES | {"rope_parameters": DYNAMIC})),
     "smollm3": (smollm3, smollm3.Config(**SIZES, no_rope_layers=[1, 0])),
     "granite": (granite, granite.Config(**SIZES, **CONSTANTS)),
     "olmo2": (olmo2, olmo2.Config(**SIZES, attention_bias=True)),

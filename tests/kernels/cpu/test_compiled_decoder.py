@@ -73,8 +73,9 @@ def test_hidden_states_are_those_of_the_definitions(runtime, name):
     assert error(mine.decoder.hidden_states(prompt), expected) < 1e-5
 
 
-def test_longrope_gives_each_token_the_angles_of_its_position(runtime):
-    mine, (prompt,) = model("phi3", "float32", runtime), prompts(608)
+@pytest.mark.parametrize("name", ["phi3", "dynamic"])
+def test_longrope_and_dynamic_scaling_give_each_token_the_angles_of_its_position(runtime, name):
+    mine, (prompt,) = model(name, "float32", runtime), prompts(608)
     whole = Texts(mine.decoder).read([prompt])[0]
     cache = mine.architecture.new_kv_cache(mine.config, 1, 608, mine.weights.token_embedding)
     for first, last in ((0, 600), *((position, position + 1) for position in range(600, 608))):  # 600 is the original length

@@ -31,7 +31,6 @@ def check_supported(spec: DecoderSpec) -> None:
         "different norms": any((norm.kind, norm.eps) != (spec.norm.kind, spec.norm.eps) for norm in norms),
         "different activations": len({layer.feed_forward.activation for layer in spec.layers}) > 1,
         "experts without a norm of their input": any(layer.feed_forward.experts and not layer.feed_forward_norm for layer in spec.layers),
-        "dynamic rotary positions": any(each.rotary and each.rotary.parameters["rope_type"] == "dynamic" for each in attentions),
     }
     found = [part for part, is_there in unsupported.items() if is_there]
     if found:
