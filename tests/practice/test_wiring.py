@@ -342,11 +342,11 @@ class EncoderLayer(nn.Module):
     def __init__(self, dim, heads):
         super().__init__()
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
-        self.feed_forward = nn.Sequential(nn.Linear(dim, 4 * dim), nn.ReLU(), nn.Linear(4 * dim, dim))
+        self.pos_ff = nn.Sequential(nn.Linear(dim, 4 * dim), nn.ReLU(), nn.Linear(4 * dim, dim))
         self.norm_1, self.norm_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
     def forward(self, x, mask):
         x = self.norm_1(x + self.attention(x, x, x, key_padding_mask=mask == 0)[0])
-        return self.norm_2(x + self.feed_forward(x))
+        return self.norm_2(x + self.pos_ff(x))
 
 class TransformerEncoder(nn.Module):
     def __init__(self, num_layers, dim, heads, embedding):

@@ -104,13 +104,18 @@ def globals_set(
         return
     with ExitStack() as stack:
         for name, value in values.items():
-            for each in (others or {}).get(name, (module,)):
+            for each in (_current(found, module) for found in (others or {}).get(name, (module,))):
                 stack.callback(_put, each, name, vars(each).get(name, UNSET))
                 _put(each, name, value)
         yield
 
 
 UNSET = object()
+
+
+def _current(module: ModuleType, own: ModuleType) -> ModuleType:
+    """Return a module, or the one that has replaced it: a changed program of the repair search runs in a module of its own."""
+    return own if module.__name__ == own.__name__ else module
 
 
 def _put(module: ModuleType, name: str, value: Any) -> None:
@@ -127,8 +132,11 @@ def global_values(
 
     Errors   NoSuchSizeError if the probe does not define one of the file itself
     """
-    now = {name: getattr(modules[0], name) for name, modules in held.items()}
-    own = [name for name, modules in held.items() if subject.module in modules]
+    if subject.module is None:
+        return {}
+    current = {name: [_current(module, subject.module) for module in modules] for name, modules in held.items()}
+    now = {name: getattr(modules[0], name) for name, modules in current.items()}
+    own = [name for name, modules in current.items() if subject.module in modules]
     numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
     sized = [role for role in roles if is_size_role(role)]
     changed = changes(numbers, now, sizes, sized, dropout, own)
