@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy
@@ -81,11 +82,13 @@ INNER = r"ff|feed|inner|inter|mlp|filter"
 """Words of an inner width; `hidden` alone may be either width."""
 
 
+@cache
 def snake(name: str) -> str:
     """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
 
 
+@cache
 def is_dropout(name: str) -> bool:
     """Return True for the name of a dropout rate."""
     return bool(re.search(DROPOUT, snake(name)))
@@ -124,12 +127,18 @@ def _is_listed(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role |
     return next((role for role in free if is_named(name, role)), None)
 
 
+@cache
+def _meanings(name: str) -> tuple[str, ...]:
+    """Return the names of the roles that the words of a name may stand for."""
+    if is_dropout(name) or re.search(NO_SIZE, snake(name)):
+        return ()
+    return tuple(role for role, pattern in WORDS if re.search(pattern, snake(name)))
+
+
 def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role | None:
     """Return the free role that the words of a name indicate; None if they indicate another role."""
-    if is_dropout(name) or re.search(NO_SIZE, snake(name)):
-        return None
     known = {role.name for role in roles}
-    meant = next((role for role, pattern in WORDS if role in {*known, *OF_DATA} and re.search(pattern, snake(name))), None)
+    meant = next((role for role in _meanings(name) if role in known or role in OF_DATA), None)
     return next((role for role in free if role.name == meant), None)
 
 

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -117,20 +118,27 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
     return bool(fields_read(subject, parameter.name)) and not _is_called(subject, parameter.name)
 
 
-def fields_read(subject: Subject, name: str) -> set[str]:
+def fields_read(subject: Subject, name: str) -> frozenset[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
     return _read_in(subject.code, name)
 
 
-def optional_fields(subject: Subject, name: str) -> set[str]:
+def optional_fields(subject: Subject, name: str) -> frozenset[str]:
     """Return the fields of a variable that the file's code can do without, because it reads them by getattr with a default."""
-    return set(re.findall(rf"""\bgetattr\(\s*(?:self\.)?{re.escape(name)}\s*,\s*["'](\w+)["']\s*,""", subject.file_source))
+    return _optional_in(subject.file_source, name)
 
 
-def _read_in(text: str, name: str) -> set[str]:
+@cache
+def _optional_in(text: str, name: str) -> frozenset[str]:
+    return frozenset(re.findall(rf"""\bgetattr\(\s*(?:self\.)?{re.escape(name)}\s*,\s*["'](\w+)["']\s*,""", text))
+
+
+@cache
+def _read_in(text: str, name: str) -> frozenset[str]:
+    """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
     read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))
     read |= set(re.findall(rf"(?<![\w.]){re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
-    return read - ARRAY_ATTRIBUTES
+    return frozenset(read - ARRAY_ATTRIBUTES)
 
 
 def _is_called(subject: Subject, name: str) -> bool:
@@ -257,9 +265,14 @@ def _attributes(value: type) -> set[str]:
 
 def fields_needed(subject: Subject, name: str) -> Collection[str] | None:
     """Return the fields that a class reads from a variable; None if others may read more, because it passes the variable on."""
-    body = "\n".join(line for line in subject.code.splitlines() if not re.match(r"\s*def ", line))
+    return _needed_in(subject.code, name)
+
+
+@cache
+def _needed_in(code: str, name: str) -> frozenset[str] | None:
+    body = "\n".join(line for line in code.splitlines() if not re.match(r"\s*def ", line))
     is_passed = re.search(rf"[(,=]\s*(\*\*|self\.)?{re.escape(name)}\s*[,)]", body)
-    return None if is_passed else fields_read(subject, name) | _read_in(body, f"self.{name}")
+    return None if is_passed else _read_in(code, name) | _read_in(body, f"self.{name}")
 
 
 def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None = None) -> Any:

@@ -10,6 +10,7 @@ import textwrap
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -165,6 +166,7 @@ def _is_required(function: Callable[..., Any], name: str) -> bool:
     return parameter.default is parameter.empty and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
 
 
+@cache
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
