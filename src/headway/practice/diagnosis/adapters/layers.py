@@ -62,8 +62,14 @@ def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ins
         return []
     spec = Submodule(0, 1, is_causal=exercise.name == "transformer_block")
     spec = replace(spec, activation="gelu_tanh") if spec.is_causal else spec
-    found = [instance_calls(subject, exercise, library, layer_assignments, replace(spec, num_returned=count)) for count in (1, 2, 3)]
-    return [call for calls in found for call in calls if call.assignment.roles]
+    has_unset = library == "jax" or "Lazy" in subject.used_source  # arrays whose shapes depend on what the parts return
+    found: list[InstanceCall] = []
+    for count in (1, 2, 3):
+        calls = instance_calls(subject, exercise, library, layer_assignments, replace(spec, num_returned=count))
+        found += [call for call in calls if call.assignment.roles]
+        if not (found or has_unset):  # it has no parts to replace
+            break
+    return found
 
 
 def _prefixes(exercise: Exercise) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -28,7 +28,7 @@ from headway.practice.diagnosis.classes.configs import (
 )
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
 from headway.practice.diagnosis.classes.slots import module_library
-from headway.practice.diagnosis.classes.submodules import Submodule
+from headway.practice.diagnosis.classes.submodules import Submodule, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
@@ -81,6 +81,10 @@ class Construction:
         """Return True if the file's own example has some of the arguments."""
         return any(isinstance(each, Shown) for each in self.fixed.values())
 
+    def constructs_as(self, other: Construction) -> bool:
+        """Return True if only the call of the method differs from that of another reading of the same class."""
+        return self.constructor is other.constructor and self.fixed is other.fixed and self.base is other.base
+
     @property
     def sizes_taken(self) -> list[Role]:
         """Return the roles of sizes that a config or the module's variables may hold."""
@@ -130,7 +134,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
     shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
-    for made, fixed in itertools.islice(_readings(rest, exercise, examples), MAX_READINGS):
+    others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
+    for made, fixed in itertools.islice(_readings(rest, exercise, examples, others), MAX_READINGS):
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -165,11 +170,14 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
 
 
 def _readings(
-    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage]
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage], others: Collection[str]
 ) -> Iterator[tuple[Binding, dict[str, Any]]]:
-    """Yield the readings of a constructor by names and by the file's examples, those first if a name says nothing."""
+    """Yield the readings of a constructor by names and by the file's examples, those first if a name says nothing.
+
+    others   parameters that are no sizes by their annotation, or because the class calls them
+    """
     roles = _constructor_roles(exercise)
-    by_name = _constructor_bindings(parameters, exercise)
+    by_name = _constructor_bindings(parameters, exercise, others)
     first = next(by_name, None)
     by_example = [
         each
@@ -201,6 +209,9 @@ MOST_EXCHANGED = 3
 WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
 """Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
 
+OF_OTHERS = r"\b(Callable|Module|str)\b"
+"""Pattern of annotations of parameters that are no sizes."""
+
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
 
@@ -208,7 +219,9 @@ MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
 
-def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> Iterator[tuple[Binding, dict[str, Any]]]:
+def _constructor_bindings(
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, others: Collection[str]
+) -> Iterator[tuple[Binding, dict[str, Any]]]:
     """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
     roles = _constructor_roles(exercise)
     sizes = [role for role in roles if is_size_role(role)]
@@ -236,7 +249,7 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     if given and given != set(bound) and not unknown:  # weights of another layer, which may be shared
         yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound and each.name not in given}), fixed
     left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
-    choices = [[*left, NOTHING] for _ in unknown]
+    choices = [[NOTHING] if name in others else [*left, NOTHING] for name in unknown]
     order = [each.name for each in parameters]
     entering = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
     width = next((role for role in roles if len(entering) == 3 and role.name == "d_in"), None)
@@ -251,7 +264,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
     sized = [name for name in order if name in bound and bound[name] in sizes and bound[name].name not in UNMISTAKABLE]
-    for name, other, role in itertools.product(unknown[:1], sized[:MOST_EXCHANGED], left):  # n_embed, d_embed
+    for name, other, role in itertools.product(
+        [name for name in unknown[:1] if name not in others], sized[:MOST_EXCHANGED], left
+    ):  # n_embed, d_embed
         of_both = bound | {name: bound[other], other: role}
         yield Binding({each: of_both[each] for each in order if each in of_both}), fixed
     if 2 <= len(sized) <= MOST_EXCHANGED:

@@ -42,14 +42,18 @@ def instance_calls(
         return []
     found: list[tuple[list[InstanceCall], float]] = []
     for made in with_makers(subject, exercise):
+        failed: Construction | None = None
         for construction in constructions(made, exercise):
             if library not in LIBRARIES and any(role.is_submodule for role in construction.constructor.role_of.values()):
+                continue
+            if failed is not None and construction.constructs_as(failed):
                 continue
             calls, share = _calls_of(
                 replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
             )
             if share == 1:
                 return calls
+            failed = None if share else construction
             found.append((calls, share))
     return max(found, key=lambda each: each[1])[0] if found else []
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import TracebackType
 from typing import Any
 
 import numpy
@@ -60,12 +61,17 @@ UNROTATED = TEXTS["unrotated"]
 
 @dataclass
 class InstanceCall(Call):
-    """A learner's class called as a function, with one assignment of weights to its arrays."""
+    """A learner's class called as a function, with one assignment of weights to its arrays.
+
+    made     the instances by sizes
+    unmade   what the constructor raised, by sizes
+    """
 
     construction: Construction = None  # type: ignore[assignment]
     assignment: Assignment = field(default_factory=lambda: Assignment({}))
     dropout: float = DROPOUT
     made: dict[Any, Any] = field(default_factory=dict)
+    unmade: dict[Any, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
@@ -187,7 +193,7 @@ class InstanceCall(Call):
 
     def without_dropout(self) -> InstanceCall:
         """Return the same call with a dropout rate of 0."""
-        return replace(self, dropout=0.0, made={})
+        return replace(self, dropout=0.0, made={}, unmade={})
 
     def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
         """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
@@ -229,18 +235,15 @@ class InstanceCall(Call):
         constructor, config_values = self._constructor_arguments(arguments)
         key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
         if key not in self.made:
-            construction, rate = self.construction, self._dropout_rate
-            switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
-            switches |= {name: each.at(config_values) if isinstance(each, Shown) else each for name, each in construction.fixed.items()}
-            if construction.config is not None:
-                switches[construction.config] = config_for(construction, self.subject, config_values, rate)
-            parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
-            given = {**constructor, **parts, **switches}
-            positional = [
-                given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
-            ]
-            with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
-                instance = self.subject.value(*positional, **given)
+            construction = self.construction
+            if key in self.unmade:
+                raise self.unmade[key][0].with_traceback(self.unmade[key][1])
+            try:
+                instance = self._constructed(constructor, config_values, arguments)
+            except Exception as error:
+                if not isinstance(error, TookTooLongError):  # there may be more time later
+                    self.unmade[key] = error, error.__traceback__
+                raise
             if construction.wired is not None:
                 width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
                 spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])
@@ -253,6 +256,19 @@ class InstanceCall(Call):
                 switch_off_dropout(instance, self.subject.value.__module__)
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
+
+    def _constructed(self, constructor: Mapping[str, Any], sizes: Inputs, arguments: Mapping[str, Any]) -> Any:
+        """Return what the learner's constructor returns for constructor arguments and sizes."""
+        construction, rate = self.construction, self._dropout_rate
+        switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
+        switches |= {name: each.at(sizes) if isinstance(each, Shown) else each for name, each in construction.fixed.items()}
+        if construction.config is not None:
+            switches[construction.config] = config_for(construction, self.subject, sizes, rate)
+        parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
+        given = {**constructor, **parts, **switches}
+        positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
+        with globals_set(self.subject.module, self._variables(arguments), construction.variables):
+            return self.subject.value(*positional, **given)
 
     @property
     def _widening(self) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import re
 import textwrap
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -99,8 +98,8 @@ def _fields(kind: Any) -> list[str]:
     """Return the fields of a named tuple or a dataclass; none for other types."""
     if not inspect.isclass(kind):
         return []
-    if dataclasses.is_dataclass(kind):
-        return [each.name for each in dataclasses.fields(kind)]
+    if is_dataclass(kind):
+        return [each.name for each in fields(kind)]
     return list(getattr(kind, "_fields", ()))
 
 
@@ -136,8 +135,7 @@ class _Reader:
 
     def called(self, call: ast.Call, scope: _Scope) -> None:
         """Follow a call into a function of the file."""
-        function = self._function(call.func)
-        if function is None:
+        if (function := self._function(call.func)) is None:
             return
         try:
             names = list(inspect.signature(function).parameters)
