@@ -41,6 +41,12 @@ TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type
 ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
 """Pattern of the source of a function that converts arrays to float32."""
 
+LACKING = {
+    "numpy": frozenset(("unsqueeze", "masked_fill", "contiguous", "expand", "permute", "type_as", "chunk", "softmax")),
+    "list": frozenset(dir(numpy.ndarray)) - frozenset(dir(list)),
+}
+"""Attributes that operands of a library do not have; a function that reads one of them in every case is not tried with it."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
@@ -265,7 +271,8 @@ def libraries_for(subject: Subject) -> list[str]:
     found += [name for name in subject.imports if name == "numpy"]
     if not subject.imports and re.search(TORCH_METHODS, subject.own_source):
         found.append("torch")
-    return [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
+    every = [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
+    return [name for name in every if name not in LACKING or not LACKING[name] & subject.attributes_read]
 
 
 def _is_here(library: str) -> bool:

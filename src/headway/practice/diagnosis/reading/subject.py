@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -93,6 +93,14 @@ class Subject:
         names = {each.arg for node in own for each in _arguments(node) if "mask" in each.arg.lower()}
         return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in _names_of(node)))
 
+    @cached_property
+    def attributes_read(self) -> frozenset[str]:
+        """Return the attributes that every call reads of an operand as it was passed."""
+        lines = range(self.line, self.line + len(self.source))
+        own = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.FunctionDef) and node.lineno in lines]
+        called = [node for node in own if node.name in (self.name, "forward", "__call__")]
+        return frozenset(_attributes_read(called[0])) if len(called) == 1 else frozenset()
+
     @property
     def is_method(self) -> bool:
         """Return True for a method that is a part of its own."""
@@ -134,6 +142,23 @@ def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
 
 def _names_of(function: ast.FunctionDef) -> set[str]:
     return {each.arg for each in _arguments(function)}
+
+
+BRANCHING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
+
+
+def _attributes_read(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the attributes that the leading statements without branches read of parameters without a default, before these are assigned."""
+    taken = function.args
+    names = {each.arg for each in [*taken.posonlyargs, *taken.args][: -len(taken.defaults) or None]} - {"self"}
+    for statement in function.body:
+        nodes = [*ast.walk(statement)]
+        if not isinstance(statement, ast.Assign | ast.Expr | ast.Return) or any(isinstance(node, BRANCHING) for node in nodes):
+            return
+        yield from (
+            node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names
+        )
+        names -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.FunctionDef]) -> bool:

@@ -1,0 +1,78 @@
+"""Ways to call a subject that are not tried, because they cannot be right."""
+
+from collections.abc import Callable
+
+from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.classes.constructing import constructions
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.reading.subject import subject_of
+from headway.practice.exercises import exercise
+
+
+def scaled(x, by=2):
+    x = x.reshape(x.shape[0], -1)
+    return x * by
+
+
+def scaled_if_possible(x, by=2):
+    return x * by if hasattr(x, "shape") else [each * by for each in x]
+
+
+def converted(x):
+    x = list(x)
+    return x.shape
+
+
+def test_a_function_that_reads_the_shape_of_an_operand_in_every_case_is_not_tried_with_lists():
+    assert "list" not in libraries_for(subject_of(scaled))
+    assert "list" in libraries_for(subject_of(scaled_if_possible))
+    assert "list" in libraries_for(subject_of(converted))
+
+
+class Scaling:
+    def __init__(self):
+        self.size = 2
+
+    def forward(self, x):
+        return [self.size * each for each in x]
+
+
+def test_an_attribute_of_the_instance_is_not_one_of_an_operand():
+    assert "list" in libraries_for(subject_of(Scaling))
+
+
+class Attention:
+    def __init__(self, width, turn: Callable, activation):
+        self.width, self.turn = width, turn
+        self.activation = activation
+
+    def forward(self, x):
+        return self.activation(self.turn(x))
+
+
+def test_a_parameter_that_is_called_or_annotated_as_a_function_is_not_taken_for_a_size():
+    found = list(constructions(subject_of(Attention), exercise("self_attention")))
+    assert found
+    assert all(set(each.constructor.role_of) <= {"width"} for each in found)
+
+
+class Refusing:
+    made = 0
+
+    def __init__(self, hidden_size):
+        type(self).made += 1
+        raise ValueError("no size is right")
+
+    def forward(self, x):
+        return x
+
+
+def test_a_constructor_that_raises_is_not_called_again_for_the_same_sizes():
+    part, subject = exercise("self_attention"), subject_of(Refusing)
+    construction = next(constructions(subject, part))
+    call = InstanceCall(subject, construction.constructor, "numpy", construction=construction)
+    Refusing.made = 0
+    call.sample(part)
+    once = Refusing.made
+    call.sample(part)
+    assert Refusing.made == once > 0
