@@ -6,9 +6,11 @@ import textwrap
 import pytest
 
 from headway.errors import OptionError
+from headway.practice.diagnosis import sandbox
 from headway.practice.diagnosis.files import check_name, read_source
 from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.judge import confinement
+from headway.practice.judge.jobs import Examination
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -52,6 +54,16 @@ def test_an_endless_loop_gets_a_verdict_and_later_functions_are_checked(tmp_path
     verdicts = checked(tmp_path, loop + RIGHT, timeout_seconds=6)
     assert [(each.subject, each.status) for each in verdicts] == [("softmax_slow", "could not run"), ("softmax", "correct")]
     assert verdicts[0].causes[0].name == "too_slow"
+
+
+@pytest.mark.slow
+def test_what_was_right_before_the_time_ended_is_not_judged_again(tmp_path, monkeypatch):
+    skipped = []
+    monkeypatch.setattr(sandbox, "Examination", lambda *given, **named: skipped.append(given[3]) or Examination(*given, **named))
+    sleeps = "\nimport time\n\ndef relu(x):\n    time.sleep(60)\n\ndef silu(x):\n    return x / (1 + np.exp(-x))\n"
+    verdicts = checked(tmp_path, RIGHT + sleeps, timeout_seconds=4)
+    assert skipped == [(), ("softmax", "relu")]
+    assert [(each.subject, each.status) for each in verdicts] == [("softmax", "correct"), ("relu", "could not run"), ("silu", "correct")]
 
 
 @pytest.mark.slow

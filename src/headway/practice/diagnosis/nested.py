@@ -42,10 +42,15 @@ class Judged:
     is_at_fault: bool
 
 
-def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject, Exercise], None] = lambda *_: None) -> list[Verdict]:
+def verdicts(
+    given: Sequence[tuple[Subject, Exercise]],
+    begin: Callable[[Subject, Exercise], None] = lambda *_: None,
+    found_right: Callable[[Verdict], None] = lambda _: None,
+) -> list[Verdict]:
     """Return the verdicts on a file's functions in their order, reporting each fault once, in the function that contains it.
 
-    begin   called with each function before it is judged
+    begin        called with each function before it is judged
+    found_right  called with each correct verdict that no other verdict changes or depends on: all that the function calls is correct
     """
     judged: list[Judged] = []
     for subject, exercise in _callees_first(given):
@@ -54,6 +59,8 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
         verdict = _judged_safely(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
+        if verdict.is_correct and all(each.verdict.is_correct or not _calls(subject, each.subject.name) for each in judged):
+            found_right(verdict)
     judged = [_in_context(each, judged) for each in judged]
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
 

@@ -121,16 +121,17 @@ class _Checker:
         report, ended = _Report(), list[Verdict]()
         while True:
             has_hung = any(verdict.subject == self.path.name for verdict in ended)
-            skipped = tuple(verdict.subject for verdict in ended)
+            skipped = tuple(verdict.subject for verdict in (*report.verdicts, *ended))
             job = Examination(self.path, self.text, self.named, skipped, is_run=not (has_hung or self.facts.trains))
             with self.server().phase(job, self.seconds) as conversation:
-                last = self._read(conversation, report := _Report())
+                last = self._read(conversation, report)
             if last is None:
                 report.verdicts = [*report.verdicts, *ended]
                 return report
+            report.verdicts = [verdict for verdict in report.verdicts if verdict.subject in report.claims]
             ended.append(_verdict_of_ended(last, conversation.ended_for, is_file=last["subject"] == self.path.name))
             if has_hung and last["subject"] == self.path.name:
-                report.verdicts = ended[:-1]
+                report.verdicts = [*report.verdicts, *ended[:-1]]
                 return report
 
     def _read(self, conversation: Conversation, report: _Report) -> dict[str, Any] | None:
@@ -140,17 +141,19 @@ class _Checker:
         """
         last: dict[str, Any] | None = {"subject": self.path.name, "line": 1}
         seconds: dict[str, float] = {}
-        longest, started = last, time.monotonic()
+        begun: dict[str, dict[str, Any]] = {}
+        started = time.monotonic()
         for _ in range(MAX_EVENTS):
             data = conversation.receive()
+            now = time.monotonic()
             if last is not None and last["subject"] != self.path.name:
-                name, now = last["subject"], time.monotonic()
-                seconds[name] = seconds.get(name, 0.0) + now - started
-                longest, started = (last, now) if seconds[name] >= max(seconds.values()) else (longest, now)
-            else:
-                longest, started = last, time.monotonic()
+                name = last["subject"]
+                seconds[name], begun[name] = seconds.get(name, 0.0) + now - started, last
+            started = now
             if data is None:
-                return longest if conversation.ended_for == "time" else last
+                open_ones = [name for name in seconds if name not in report.claims]
+                is_late = last is not None and conversation.ended_for == "time" and open_ones
+                return begun[max(open_ones, key=seconds.__getitem__)] if is_late else last
             event = _event(data)
             if "end" in event:
                 return None

@@ -59,15 +59,17 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         name = exercise.name if exercise is not None else next(itertools.chain(*fitting(subject.name)), None)
         report(begins={"subject": subject.name, "line": subject.line, "exercise": name})
 
-    chosen = list(with_exercises(module, job.text, job.named, job.skipped, begin))
-
-    judged = [
-        (subject, exercise_by_name(verdict.exercise), verdict)
-        for (subject, _), verdict in zip(chosen, verdicts(chosen, begin), strict=True)
-    ]
-    for verdict in _said(settled([verdict for _, _, verdict in judged])):
+    def conclude(verdict: Verdict) -> None:  # what is right is reported at once, and not judged again if the time ends
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
+
+    chosen = list(with_exercises(module, job.text, job.named, job.skipped, begin))
+    judged = [
+        (subject, exercise_by_name(verdict.exercise), verdict)
+        for (subject, _), verdict in zip(chosen, verdicts(chosen, begin, conclude), strict=True)
+    ]
+    for verdict in _said(settled([verdict for _, _, verdict in judged])):
+        conclude(verdict)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
     right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
