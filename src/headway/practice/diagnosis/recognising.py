@@ -135,7 +135,7 @@ OF_LAYER = r"(?is)(?=.*self\.\w*att\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts
 
 def as_layer(subject: Subject) -> Exercise | None:
     """Return the exercise of a layer for a class of any name that is one, if it is correct."""
-    if not inspect.isclass(subject.value) or not re.search(OF_LAYER, subject.own_source):
+    if not inspect.isclass(subject.value) or not re.match(OF_LAYER, subject.own_source):
         return None
     found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
     return next((each for each in found if correct_as_is(subject, each) is not None), None)
@@ -143,9 +143,9 @@ def as_layer(subject: Subject) -> Exercise | None:
 
 def by_outputs(subject: Subject) -> Exercise | None:
     """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
-    for each in exercises():
+    names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
+    for each in exercises() if len(names) > 1 else ():
         called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
-        names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
-        if len(names) > 1 and called.issuperset(names) and diagnose(subject, each).is_correct:
+        if called.issuperset(names) and diagnose(subject, each).is_correct:
             return each
     return None

@@ -6,6 +6,7 @@ other systems the judge starts one process for each request.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -66,6 +67,7 @@ def _serve(control: int) -> None:
     confinement.adopt_orphans()
     confinement.hide_memory()
     _preload(preloaded)
+    gc.freeze()  # what is imported is never garbage: the children's collections leave it out
     while data := read_frame(requests, MAX_REQUEST):
         phase: Phase = replace(pickle.loads(data), descriptors=_received_descriptors(control))
         child = os.fork()
