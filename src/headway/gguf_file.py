@@ -190,7 +190,8 @@ class GGUFFile:
             self._refuse(f"{short_repr(key)} of type {kind}, expected a type from 0 to 12")
         return self._number(SCALARS[kind], name)
 
-    def _array(self, key: str) -> list[object]:
+    def _array(self, key: str) -> list[object] | bytes:
+        """Return an array, one of integers of 8 bits as bytes: a list takes eight times the memory."""
         name = f"the array {short_repr(key)}"
         kind, count = self._number("<I", f"the type of {name}"), self._number("<Q", f"the length of {name}")
         size = 8 if kind == STRING else struct.calcsize(SCALARS[kind]) if kind in SCALARS else 0
@@ -201,6 +202,8 @@ class GGUFFile:
         if kind == STRING:
             return [self._string(f"an element of {name}") for _ in range(count)]
         self._at += count * size
+        if SCALARS[kind] in ("<B", "<b"):
+            return bytes(self._map[self._at - count : self._at])
         values: list[object] = numpy.frombuffer(self._map, SCALARS[kind], count, self._at - count * size).tolist()
         return values
 

@@ -235,12 +235,14 @@ def test_metadata_of_every_type_is_read(tmp_path):
         getattr(writer, f"add_{kind}")(f"a.{kind}", value)
     writer.add_array("a.strings", ["x", "", "ü"])
     writer.add_array("a.floats", [0.5, -1.0])
+    writer.add_array("a.bytes", b"\x00\xff")
     write(writer)
     metadata = GGUFFile(tmp_path / "model.gguf").metadata
     assert {key.removeprefix("a."): value for key, value in metadata.items() if key.startswith("a.")} == {
         **values,
         "strings": ["x", "", "ü"],
         "floats": [0.5, -1.0],
+        "bytes": b"\x00\xff",
     }
 
 

@@ -163,7 +163,7 @@ def unigram_file(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFact
         ({"scores": None}, TokenizerError, r"scores=None, expected \d+ numbers"),
         ({"scores": [float("nan")] * 402}, TokenizerError, r"scores=\[nan\], expected finite numbers"),
         ({"precompiled_charsmap": b"abcdefg"}, TokenizerError, "with a broken normalizer table"),
-        ({"eos_token_id": None}, TokenizerError, "add_eos_token=True, expected an eos_token_id"),
+        ({"eos_token_id": None, "seperator_token_id": None}, TokenizerError, "add_eos_token=True, expected an eos_token_id"),
         ({"seperator_token_id": 999}, TokenizerError, "seperator_token_id=999, expected a token id from 0 to"),
     ],
 )

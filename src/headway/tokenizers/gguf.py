@@ -225,8 +225,8 @@ class _Fields:
         return LibraryTokenizer(backend, special_tokens=special, cleans_up=True)
 
     def _unigram(self) -> LibraryTokenizer:
-        charsmap = self.file.metadata.get("tokenizer.ggml.precompiled_charsmap", [])
-        if not _are(charsmap, int) or not all(-128 <= each < 256 for each in charsmap):
+        charsmap = self.file.metadata.get("tokenizer.ggml.precompiled_charsmap", b"")
+        if not isinstance(charsmap, bytes):
             raise self._error("precompiled_charsmap", charsmap, "bytes")
         # llama.cpp writes a flag of another meaning for the files of encoders that have only a tokenizer.json.
         splits = self._flag("remove_extra_whitespaces", True) or self.is_encoder
@@ -248,7 +248,7 @@ class _Fields:
                 scores,
                 self.types,
                 self.special["unk_token"],
-                bytes(each & 255 for each in charsmap),
+                charsmap,
                 has_space=self._flag("add_space_prefix", True),
                 splits_at_spaces=splits,
             )
