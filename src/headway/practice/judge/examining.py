@@ -68,7 +68,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         (subject, exercise_by_name(verdict.exercise), verdict)
         for (subject, _), verdict in zip(chosen, verdicts(chosen, begin, conclude), strict=True)
     ]
-    for verdict in _said(settled([verdict for _, _, verdict in judged])):
+    for verdict in _without_unjudged_methods(settled([verdict for _, _, verdict in judged])):
         conclude(verdict)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
@@ -79,7 +79,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired = settled(with_repairs(wrong, right))
-        for verdict in [*_said(repaired), *repaired_as_others(others, repaired, right)]:
+        for verdict in [*_without_unjudged_methods(repaired), *repaired_as_others(others, repaired, right)]:
             report(final=verdict.to_dict(), claim=None)
     report(end=True)
 
@@ -87,6 +87,6 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
 FOUND = ("correct", "wrong", "unknown")
 
 
-def _said(verdicts: list[Verdict]) -> list[Verdict]:
+def _without_unjudged_methods(verdicts: list[Verdict]) -> list[Verdict]:
     """Return the verdicts without those on methods that could not be judged: what they need of their instance may be anything."""
     return [each for each in verdicts if "." not in each.subject or each.status in FOUND]
