@@ -6,7 +6,6 @@ other systems the judge starts one process for each request.
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import signal
@@ -67,7 +66,6 @@ def _serve(control: int) -> None:
     confinement.adopt_orphans()
     confinement.hide_memory()
     _preload(preloaded)
-    gc.freeze()  # what is imported is never garbage: the children's collections leave it out
     while data := read_frame(requests, MAX_REQUEST):
         phase: Phase = replace(pickle.loads(data), descriptors=_received_descriptors(control))
         child = os.fork()
