@@ -21,6 +21,9 @@ from headway.practice.diagnosis.reading.subject import Subject, parameters_of, s
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
 """Pattern of the name of a tree of weights."""
 
+OF_LAYER = r"weights?|bias|kernel|gamma|beta|gain|scale|shift|offset"
+"""Pattern of the keys of a layer's arrays."""
+
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
 INITIALIZERS = r"init|make|create|new"
 OF_WEIGHTS = r"random|randn|normal|uniform|zeros|ones|glorot|xavier|key|param|weight"
@@ -68,13 +71,13 @@ class Read:
 def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str, Read]:
     """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
     found: dict[str, Read] = {}
-    attention = ("attention",) if re.search(r"att(entio)?n|mha", subject.name.lower()) else ()
+    attention = ("attention",) if re.search(r"(att(entio)?n|mha)$", subject.name.lower()) else ()
     for each in subject.parameters:
         if each.default is each.empty and each is not config:
             tree = tree_read(subject.value, each.name, subject.module)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
-                found[each.name] = Read(tree)
-            elif tree.children and tree.form == "dict" and all(len(path[-1]) > 1 for path, _ in tree.leaves()):
+                found[each.name] = Read(tree, attention)
+            elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))
     return found if all(read.sizes() is not None for read in found.values()) else {}
 
