@@ -158,6 +158,8 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
 
     def decode(answer: Any, inputs: Inputs) -> Any:
         merges, own = read_merges(answer), Steps(STEPS | steps)
+        if "cut" in steps and inputs.get("special_tokens"):  # they are cut out, so the counts of the whole text are others
+            return merges
         right = recipe(own, **inputs)
         if not isinstance(merges, tuple) or len(merges) != len(right):
             return merges
