@@ -52,8 +52,8 @@ class Stage:
         is_making = node.name in self._used_by_constructors
         made = getattr(call, "made", {})
         if is_making:
-            for known in (made, getattr(call, "unmade", {}), getattr(call, "slots", {})):
-                known.clear()
+            made.clear()
+            getattr(call, "slots", {}).clear()
         elif not made:  # instances that no change has touched
             answered(replace(self.trial, call=call), self.probe)
             call.has_changed_inputs = False
