@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +16,6 @@ from headway.practice.diagnosis.explain.failure import is_from_another_file, ref
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
-from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import program_of
 from headway.practice.diagnosis.repair.search import find_repair
 from headway.practice.diagnosis.repair.text import applied
@@ -41,16 +39,13 @@ Judged = tuple[Subject, Exercise, Verdict]
 def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[Verdict]:
     """Return the verdicts on a file's subjects with the smallest changes that make them right.
 
-    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed. Those in doubt come last,
-    because there may be no time for them.
+    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
 
     right   names of the subjects of the file that are right, which are changed last
     """
     repairs: dict[str, Repair] = {}
     found: dict[str, Verdict] = {}
-    for subject, exercise, verdict in sorted(
-        judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]))
-    ):
+    for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
         if _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             found[subject.name] = verdict
             continue
@@ -83,8 +78,8 @@ def with_repair(
     right     names of the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
-    is_open_stack = exercise.calls == "stack" and verdict.status != "wrong"  # an edit may turn an unlisted convention into a known one
-    if verdict.is_correct or is_open_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
+    is_stack = exercise.calls == "stack"  # an edit may turn a convention that nobody listed into a known one
+    if verdict.is_correct or is_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
@@ -105,11 +100,9 @@ def with_repair(
         trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
         is_open = is_in_doubt(verdict)
         is_single = is_open and not _is_named(subject, exercise)
-        known = verdict.trial if is_known and verdict.status == "wrong" else None
-        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open, known=known)
+        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open)
     if repair is None:
-        is_confirmed = verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes)
-        return replace(verdict, causes=_located(verdict, subject), is_confirmed=is_confirmed)
+        return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted or "parameters" in names:
         return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
@@ -167,16 +160,6 @@ def _with_edits(subject: Subject, repairs: Sequence[Repair]) -> Subject | None:
     if not isinstance(module, ModuleType):
         return None
     return next((each for each in subjects_of(module, text) if each.name == subject.name), None)
-
-
-def _located(verdict: Verdict, subject: Subject) -> tuple[Cause, ...]:
-    """Return the causes of a wrong verdict, one without a line at the first line where the program leaves the way of right ones."""
-    if verdict.status != "wrong" or verdict.trial is None or all(cause.line is not None for cause in verdict.causes):
-        return verdict.causes
-    with suppress(Exception):  # a program of an unforeseen kind
-        line = first_departure(subject, verdict.trial)
-        return tuple(cause if cause.line is not None else replace(cause, line=line) for cause in verdict.causes)
-    return verdict.causes
 
 
 def _at(cause: Cause, repair: Repair) -> Cause:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -239,9 +238,7 @@ class _Renaming:
             return ast.Name(HOLE, ast.Load())
         seen = self.values.get(id(node))
         if seen is not None and seen.digest is not None and seen.digest in self.own.expressions:
-            return copy.deepcopy(
-                self.own.expressions[seen.digest]
-            )  # it may hold the place of the change: a tree that holds itself has no end
+            return self.own.expressions[seen.digest]
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             return self._name(node, depth)
         return type(node)(**{name: self.of(value, depth) for name, value in ast.iter_fields(node)})
