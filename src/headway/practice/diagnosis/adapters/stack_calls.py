@@ -303,7 +303,9 @@ def _in_form(call: StackCall, exercise: Exercise) -> list[StackCall] | None:
 
 
 def _fresh(call: StackCall) -> StackCall:
-    return StackCall(**{each.name: getattr(call, each.name) for each in fields(call) if each.name not in ("made", "built", "slots")})
+    return StackCall(
+        **{each.name: getattr(call, each.name) for each in fields(call) if each.name not in ("made", "unmade", "built", "slots")}
+    )
 
 
 def _forms(call: StackCall, *, has_vectors: bool) -> Iterator[Form]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import TracebackType
 from typing import Any
 
 import numpy
@@ -60,12 +61,17 @@ UNROTATED = TEXTS["unrotated"]
 
 @dataclass
 class InstanceCall(Call):
-    """A learner's class called as a function, with one assignment of weights to its arrays; `made` has the instances by sizes."""
+    """A learner's class called as a function, with one assignment of weights to its arrays.
+
+    made     the instances by sizes
+    unmade   what the constructor raised, by sizes
+    """
 
     construction: Construction = None  # type: ignore[assignment]
     assignment: Assignment = field(default_factory=lambda: Assignment({}))
     dropout: float = DROPOUT
     made: dict[Any, Any] = field(default_factory=dict)
+    unmade: dict[Any, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
@@ -187,7 +193,7 @@ class InstanceCall(Call):
 
     def without_dropout(self) -> InstanceCall:
         """Return the same call with a dropout rate of 0."""
-        return replace(self, dropout=0.0, made={})
+        return replace(self, dropout=0.0, made={}, unmade={})
 
     def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
         """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
@@ -230,7 +236,14 @@ class InstanceCall(Call):
         key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
         if key not in self.made:
             construction = self.construction
-            instance = self._constructed(constructor, config_values, arguments)
+            if key in self.unmade:
+                raise self.unmade[key][0].with_traceback(self.unmade[key][1])
+            try:
+                instance = self._constructed(constructor, config_values, arguments)
+            except Exception as error:
+                if not isinstance(error, TookTooLongError):  # there may be more time later
+                    self.unmade[key] = error, error.__traceback__
+                raise
             if construction.wired is not None:
                 width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
                 spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])

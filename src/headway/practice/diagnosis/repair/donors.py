@@ -155,7 +155,7 @@ def _values(program: Program, exercise: Exercise, library: str, inputs: Inputs) 
     recorder, calls = _recorded(program, exercise.name, library)
     for call in calls:
         recorder.values.clear()
-        for known in (getattr(call, name, {}) for name in ("made", "slots")):  # a constructor's values are noted when it runs
+        for known in (getattr(call, name, {}) for name in ("made", "unmade", "slots")):  # a constructor's values are noted when it runs
             known.clear()
         with suppress(Exception):
             output_of(call, tuple(group[0] for group in exercise.conventions), inputs)

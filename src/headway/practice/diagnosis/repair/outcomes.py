@@ -31,7 +31,7 @@ MAX_RAISING = 24
 
 def call_of(trial: Trial, subject: Subject) -> Call:
     """Return the trial's call for a changed subject, without what is known of the old one."""
-    fresh: dict[str, Any] = {"made": {}, "slots": {}} if hasattr(trial.call, "made") else {}
+    fresh: dict[str, Any] = {"made": {}, "unmade": {}, "slots": {}} if hasattr(trial.call, "made") else {}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
 
 

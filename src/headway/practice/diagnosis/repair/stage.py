@@ -51,6 +51,7 @@ class Stage:
         call, own = self._call(), function.__code__
         is_making = node.name in self._used_by_constructors
         made = getattr(call, "made", {})
+        getattr(call, "unmade", {}).clear()  # what a constructor raised with the change before
         if is_making:
             made.clear()
             getattr(call, "slots", {}).clear()
