@@ -134,7 +134,9 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     """
     add_part, num_parts = {"int8": (_add_int8, 8), "int4": (_add_int4, 4)}[kind]
     has_offset = kind == "int4" or instructions.offset
-    weights_ahead, scales_ahead = (WEIGHTS_AHEAD, SCALES_AHEAD) if num_tokens == 1 else (AHEAD_OF_TOKENS, SCALES_AHEAD_OF_TOKENS)
+    is_single = num_tokens == 1
+    weights_ahead, scales_ahead = (WEIGHTS_AHEAD, SCALES_AHEAD) if is_single else (AHEAD_OF_TOKENS, SCALES_AHEAD_OF_TOKENS)
+    cache = FIRST_CACHE if is_single else SECOND_CACHE
     is_unrolled = instructions.lanes == NUM_ROWS  # 32 registers hold the weights of a group, too
     # Sums and totals of many tokens do not fit into 16 registers of 256 bits, and the compiler's own choice of what to keep is worse.
     has_totals_in_memory = num_tokens > 2 and instructions.lanes < NUM_ROWS
@@ -164,7 +166,7 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                 sums.start()
                 for index in _repeat(builder, num_parts, is_unrolled):
                     part_address = element_address(builder, group_weights, index, 64)
-                    prefetch(builder, part_address, weights_ahead, FIRST_CACHE if num_tokens == 1 else SECOND_CACHE)
+                    prefetch(builder, part_address, weights_ahead, cache)
                     registers = load_rows(builder, part_address, instructions.lanes)
                     add_part(builder, instructions, sums, registers, [element_address(builder, row, index, 4) for row in activations])
                 offsets = None

@@ -107,7 +107,7 @@ def _is_given_positions(verdict: Verdict) -> bool:
     """Return True if positions are missing in a class that is given its embedding, which may add them."""
     if verdict.trial is None or not any(cause.name.startswith("positions_missing") for cause in verdict.causes):
         return False
-    constructor = re.search(r"def __init__\(([^)]*)\)", "\n".join(verdict.trial.call.subject.source))
+    constructor = re.search(r"def __init__\(([^)]*)\)", verdict.trial.call.subject.own_source)
     taken = re.findall(r"\w+", constructor[1]) if constructor else []
     return any(re.search(r"(^|_)embed(ding|der)?s?(_layer)?$|^pos(itional)?_?(enc|emb)", snake(name)) for name in taken)
 

@@ -55,7 +55,7 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
-    possible = [each for each in possible if each.name != "bpe_train" or re.search("merge", "\n".join(subject.source))]
+    possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
     bases = subject.value.__mro__[1:] if inspect.isclass(subject.value) else ()
     if any(re.match(r"(torch|mlx)\.\S* Adam", f"{base.__module__} {base.__name__}") for base in bases):
         return None  # a library's optimizer with additions

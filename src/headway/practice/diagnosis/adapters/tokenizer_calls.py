@@ -7,13 +7,13 @@ import itertools
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.diagnosis.calls.binding import Binding, bind_parameters
+from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
@@ -129,7 +129,7 @@ class TokenizerCall(Call):
         """Return the roles that constructor and training method take."""
         method = first_method(self.subject.value, TRAINING)
         every = [*self.subject.parameters, *(parameters_of(getattr(self.subject.value, method), is_bound=True) if method else [])]
-        return {role.name for each in every for role in (CORPUS, PATH) if each.name.lower() in (role.name, *role.called)}
+        return {role.name for each in every for role in (CORPUS, PATH) if fits_name(each.name, role)}
 
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> Any:
         value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
@@ -154,11 +154,8 @@ class TokenizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if any(each.default is each.empty and bound.role_of.get(each.name) is SPECIAL for each in parameters):
             known[SPECIAL.name] = known[SPECIAL.name] or []
-        self._train(getattr(tokenizer, method), {name: known[role.name] for name, role in bound.role_of.items()})
+        getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
         return tokenizer
-
-    def _train(self, method: Callable[..., Any], given: Mapping[str, Any]) -> None:
-        method(**{name: value for name, value in given.items() if value is not None})
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         specials = arguments.get("special_tokens")
@@ -210,7 +207,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return []
     required = bind_parameters(subject.parameters, HELD, unnamed=())
-    takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) and not _has_own(each) for each in subject.parameters)
+    takes_special = any(fits_name(each.name, SPECIAL) and not _has_own(each) for each in subject.parameters)
     special = ("special_tokens",) if takes_special else ()
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})

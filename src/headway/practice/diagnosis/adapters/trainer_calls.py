@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TRAINING, TokenizerCall
-from headway.practice.diagnosis.calls.binding import Binding
+from headway.practice.diagnosis.calls.binding import Binding, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
@@ -63,15 +63,11 @@ def _token(part: Any, tokens: Mapping[Any, Any]) -> Any:
 def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to train: one per number of tokens before the first merge; none for a class that holds no merges."""
     method = first_method(subject.value, TRAINING)
-    names = re.findall(r"self\.(\w+)(?: *:[^=\n]+)? *=[^=]", "\n".join(subject.source))
+    names = re.findall(r"self\.(\w+)(?: *:[^=\n]+)? *=[^=]", subject.own_source)
     if not inspect.isclass(subject.value) or not method or not any(re.fullmatch(MERGES, each.strip("_")) for each in names):
         return []
     roles = {role.name: role for role in exercise.roles}
     taken = [*subject.parameters, *parameters_of(getattr(subject.value, method), is_bound=True)]
-    special = [role.name for role in exercise.roles if role.name == "special_tokens" and _takes(taken, role.called)]
+    special = [role.name for role in exercise.roles if role.name == "special_tokens" and any(fits_name(each.name, role) for each in taken)]
     binding = Binding({name: roles[name] for name in ("text", "num_merges", *special)})
     return [TrainerCall(subject, binding, library, base=base) for base in SIZES]
-
-
-def _takes(parameters: Sequence[inspect.Parameter], names: Sequence[str]) -> bool:
-    return any(each.name.lower() in ("special_tokens", *names) for each in parameters)

@@ -324,7 +324,6 @@ PLAIN = r"[wbgx]|weight|bias|kernel|scale|offset"
 
 BIAS = r"(^|[._])b(ias)?(_?\w|_\w+)?$|bias|beta|shift"
 
-
 NUMBERS = {"num_heads": r"(n|num)_?heads?", "num_layers": r"(n|num)_?layers?"}
 """Sizes that a tree may hold next to its arrays, and patterns of their keys."""
 
