@@ -17,6 +17,7 @@ import importlib.util
 import json
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -58,8 +59,13 @@ class Program:
     sha256: str
     parts: tuple[Part, ...]
 
+    @property
+    def folder(self) -> str:
+        """The name of the folder that holds the files of the repository."""
+        return self.repository.replace("/", "+")
+
     def path_in(self, folder: Path) -> Path:
-        return folder / self.repository.replace("/", "+") / self.path
+        return folder / self.folder / self.path
 
     def download(self, folder: Path) -> Path:
         """Return the path of the file in the folder, which is downloaded if it is absent.
@@ -316,12 +322,19 @@ def judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> l
         if mutant is None:
             candidates.remove((program, part))
             continue
-        copy = folder / f"{len(changed) + 1:03d}_{path.name}"
-        copy.write_text(mutant.text, encoding="utf-8")
+        copy = _copy_with_neighbours(program, options.programs, folder / f"{len(changed) + 1:03d}", mutant.text)
         changed.append(Changed(part.object, (mutant.line,), check(copy, options.limit), before(path)))
         if options.show:
-            _show_changed(f"{copy.name} ({program.repository}, {part.object}), line {mutant.line}: {mutant.says}", changed[-1])
+            _show_changed(f"{copy.relative_to(folder)} ({program.repository}, {part.object}), line {mutant.line}: {mutant.says}", changed[-1])
     return changed
+
+
+def _copy_with_neighbours(program: Program, programs: Path, folder: Path, text: str) -> Path:
+    """Return the path of a copy of a program with another text, among copies of the files that it may import."""
+    shutil.copytree(programs / program.folder, folder / program.folder, dirs_exist_ok=True)
+    copy = program.path_in(folder)
+    copy.write_text(text, encoding="utf-8")
+    return copy
 
 
 def _show_changed(title: str, changed: Changed) -> None:
