@@ -16,7 +16,7 @@ from headway.checkpoints.sentence_transformers import read_sentence_options
 from headway.gguf_file import ARRAY, SCALARS, STRING
 from headway.tokenizers import load_tokenizer
 from headway.tokenizers.library import LibraryTokenizer
-from tests.fuzz.mutations import BYTES_PER_BYTE, mutate_bytes, num_mutants, report, run
+from tests.fuzz.mutations import mutate_bytes, num_mutants, report, run
 
 gguf = pytest.importorskip("gguf", reason="llama.cpp's package gguf is not installed")
 
@@ -173,7 +173,5 @@ def test_gguf_files(tmp_path, group):
         attempt(each)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        failures = run(
-            attempt, mutants(samples, num_mutants(500)), seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=BYTES_PER_BYTE
-        )
+        failures = run(attempt, mutants(samples, num_mutants(500)), seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=4)
     assert not failures, report(failures)

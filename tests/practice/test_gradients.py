@@ -272,6 +272,6 @@ def test_no_change_of_the_code_is_offered_for_a_wrong_gradient():
     module = ModuleType("mine")
     exec(compile(text, "mine.py", "exec"), module.__dict__)
     subject = subjects_of(module, text)[-1]
-    (verdict,) = with_repairs([(subject, exercise("softmax"), diagnose(subject, exercise("softmax")))])
+    ((verdict,),) = with_repairs([(subject, exercise("softmax"), diagnose(subject, exercise("softmax")))])
     assert [cause.name for cause in verdict.causes] == ["gradient_raises"]
     assert verdict.repair is None

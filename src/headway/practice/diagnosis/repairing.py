@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -36,27 +37,23 @@ _BEHAVIOUR = frozenset(
 Judged = tuple[Subject, Exercise, Verdict]
 
 
-def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[Verdict]:
-    """Return the verdicts on a file's subjects with the smallest changes that make them right.
+def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Iterator[list[Verdict]]:
+    """Yield the verdicts on a file's subjects with the smallest changes that make them right, after each search for one.
 
     A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
 
     right   names of the subjects of the file that are right, which are changed last
     """
     repairs: dict[str, Repair] = {}
-    found: dict[str, Verdict] = {}
+    found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
-        if _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
-            found[subject.name] = verdict
-            continue
-        try:
-            found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
-        except Exception:  # a program of an unforeseen kind: the verdict holds without a repair
-            found[subject.name] = verdict
+        if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
+            with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
+                found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
         repair = found[subject.name].repair
         if repair is not None:
             repairs[subject.name] = repair
-    return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
+        yield [replace(found[subject.name], trials=()) for subject, _, _ in judged]
 
 
 def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:

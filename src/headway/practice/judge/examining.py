@@ -59,9 +59,15 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         name = exercise.name if exercise is not None else next(itertools.chain(*fitting(subject.name)), None)
         report(begins={"subject": subject.name, "line": subject.line, "exercise": name})
 
-    def conclude(verdict: Verdict) -> None:  # what is right is reported at once, and not judged again if the time ends
+    reported: dict[str, object] = {}
+
+    def conclude(verdict: Verdict) -> None:  # at once, and again if it changes: what is reported holds if the time ends
+        final = verdict.to_dict()
+        if reported.get(verdict.subject) == final:
+            return
+        reported[verdict.subject] = final
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
-        report(final=verdict.to_dict(), claim=claim)
+        report(final=final, claim=claim)
 
     chosen = list(with_exercises(module, job.text, job.named, job.skipped, begin))
     judged = [
@@ -78,9 +84,13 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         from headway.practice.diagnosis.repairing import with_repairs
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
-        repaired = settled(with_repairs(wrong, right))
-        for verdict in [*_without_unjudged_methods(repaired), *repaired_as_others(others, repaired, right)]:
-            report(final=verdict.to_dict(), claim=None)
+        repaired: list[Verdict] = []
+        for verdicts_so_far in with_repairs(wrong, right):
+            repaired = settled(verdicts_so_far)
+            for verdict in _without_unjudged_methods(repaired):
+                conclude(verdict)
+        for verdict in repaired_as_others(others, repaired, right):
+            conclude(verdict)
     report(end=True)
 
 

@@ -74,9 +74,21 @@ class Trial:
         return answered.without(refused - wrong)
 
     def _is_wrong(self, probe: Probe, answer: Any) -> bool:
-        """Return True for a wrong output of the expected shape, of operands of two axes at most: `.T` and the like mean another thing for more."""
+        """Return True for a wrong output of the expected shape.
+
+        With more than two axes it must be that of a known mistake, since `.T` and the like mean another thing there.
+        """
         is_shaped = isinstance(answer, numpy.ndarray) and answer.shape == getattr(self.expected(probe), "shape", None)
-        return is_shaped and _num_axes(probe.inputs) <= 2 and not self.is_same(probe, answer)
+        if not is_shaped or self.is_same(probe, answer):
+            return False
+        return _num_axes(probe.inputs) <= 2 or any(self.is_same(probe, answer, (each,)) for each in self._avoided)
+
+    @cached_property
+    def _avoided(self) -> list[Mistake]:
+        """The known mistakes that some correct output shows to be absent."""
+        pairs = [*zip(self.probes, self.answers, strict=True)]
+        right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
+        return [each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)]
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the expected shape."""

@@ -94,7 +94,8 @@ def _holds_matrices(subject: Subject) -> bool:
     for library in libraries_for(subject):
         for call in instance_calls(subject, part, library)[:1]:
             _, instance = call.sample(part)
-            return instance is not None and any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
+            if instance is not None:
+                return any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
     return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", subject.own_source))
 
 
