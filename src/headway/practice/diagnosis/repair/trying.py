@@ -161,14 +161,18 @@ class Search:
         return type(answer.error).__name__, line
 
     def _runs_with_weights(self, chosen: tuple[Change, ...]) -> bool:
-        """Return True if a program with a changed constructor runs once its weights are assigned to the arrays that it holds now."""
+        """Return True if a program with a changed constructor runs once its weights are assigned to the arrays that it holds now.
+
+        If some of the weights suit its arrays already, more of them must: other changes wait until the work for conventions.
+        """
         key = ("constructed", *self._key_of(chosen))
         if not self.trial.call.is_instance or self.num_constructed >= MAX_ASSIGNED or key in self.tried:
             return False
         self.tried.add(key)
         self.work -= 2 * self.unit
         subject = self.program.with_changes(chosen)
-        if subject is None or held_shapes(self.trial, subject) in ((), self._held):
+        held = () if subject is None else held_shapes(self.trial, subject)
+        if subject is None or held in ((), self._held) or 0 < self._num_suiting >= num_suiting(self.trial, held):
             return False
         self.num_constructed += 1
         self.work -= WORK_PER_ASSIGNMENT * self.unit
@@ -179,6 +183,11 @@ class Search:
     def _held(self) -> tuple[Any, ...]:
         """The names and shapes of the arrays that an instance holds without a change."""
         return held_shapes(self.trial, self.program.subject)
+
+    @cached_property
+    def _num_suiting(self) -> int:
+        """The number of weights that the arrays of an instance suit without a change."""
+        return num_suiting(self.trial, self._held)
 
     @property
     def _work_per_search(self) -> float:
@@ -300,6 +309,6 @@ class Search:
             subject = self.program.with_changes((change,))
             if subject is not None and (held := held_shapes(self.trial, subject)) not in ((), self._held):
                 found.append((num_suiting(self.trial, held), change))
-        own = num_suiting(self.trial, self._held)
+        own = self._num_suiting
         better = sorted((each for each in found if each[0] > own), key=lambda each: -each[0])
         return [change for _, change in better], [change for number, change in found if number <= own]
