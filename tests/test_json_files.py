@@ -27,7 +27,7 @@ def test_an_object_is_returned(tmp_path):
     ],
 )
 def test_other_text_is_an_error_that_names_the_file(text, message, tmp_path):
-    with pytest.raises(TokenizerError, match=rf"config\.json.*{message}"):
+    with pytest.raises(TokenizerError, match=rf"config\.json.*{message}(.|\n)*correct the file"):
         parse_json_object(text, "config.json", TokenizerError)
 
 

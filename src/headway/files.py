@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,8 +14,15 @@ from pathlib import Path
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; rename it to `path` if the block succeeds, remove it if the block raises.
 
+    A symbolic link stays, and its target is replaced. A device or a pipe, such as /dev/stdout, is written to: a rename would replace it by a file.
+
     Errors   OSError if writing fails (no permission, no space); a previous file at `path` is then unchanged.
     """
+    if path.exists() and not path.is_file():
+        with _copied_to(path) as temporary:
+            yield temporary
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -25,6 +34,16 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+@contextmanager
+def _copied_to(device: Path) -> Iterator[Path]:
+    """Yield a temporary path; write its bytes to the device if the block succeeds."""
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder) / device.name
+        yield temporary
+        with temporary.open("rb") as file, device.open("wb") as target:
+            shutil.copyfileobj(file, target)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ MAX_BYTES = 256 * 1024 * 1024
 MAX_DIGITS = 40
 """Most digits of an integer. Tokenizers write 1e30, with 31 digits, as model_max_length for no limit."""
 
-_HINT = "download the file again"
+_HINT = "correct the file, or download it again"
 
 
 def read_json_object(path: Path, error: type[HeadwayError] = CheckpointError) -> dict[str, Any]:

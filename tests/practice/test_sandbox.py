@@ -106,18 +106,19 @@ def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "printed"),
+    ("text", "line", "printed", "advice"),
     [
-        ("def softmax(x)\n    return x\n", 1, "SyntaxError"),
-        ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError"),
-        ("import numpy.nothing_of_that_name\n", 1, "ModuleNotFoundError"),
-        ("x = 1\ny = x + undefined\n", 2, "NameError"),
+        ("def softmax(x)\n    return x\n", 1, "SyntaxError: expected ':', in", "correct the syntax"),
+        ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError", "put parameters with a default"),
+        ("import numpy.nothing_of_that_name\n", 1, "ModuleNotFoundError", "install it"),
+        ("x = 1\ny = x + undefined\n", 2, "NameError", "define"),
     ],
 )
-def test_a_file_that_does_not_run_is_reported_with_the_line(tmp_path, text, line, printed):
+def test_a_file_that_does_not_run_is_reported_with_the_line_and_advice(tmp_path, text, line, printed, advice):
     (verdict,) = checked(tmp_path, text)
     assert (verdict.status, verdict.causes[0].line) == ("could not run", line)
     assert printed in verdict.causes[0].says.en
+    assert advice in verdict.causes[0].fix.en
     assert "`" in verdict.causes[0].says.zh
 
 

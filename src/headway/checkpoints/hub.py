@@ -75,7 +75,7 @@ def _download(name: str) -> Path:
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     cache = constants.HF_HUB_CACHE
-    hint = "pass the path of a folder with config.json and model.safetensors, or `stories`, which needs no download"
+    hint = "pass the path of a model folder or of a GGUF file, or `stories`, which needs no download"
     try:
         return Path(snapshot_download(name, allow_patterns=list(DOWNLOADED), ignore_patterns=list(NOT_DOWNLOADED)))
     except GatedRepoError as error:
@@ -85,11 +85,11 @@ def _download(name: str) -> Path:
         ) from error
     except RepositoryNotFoundError as error:
         raise ModelNotFoundError(
-            f"got {name}, which is neither a folder nor a model at {constants.ENDPOINT}", hint=f"check the name, or {hint}"
+            f"got {name}, which is neither a folder nor a file nor a model at {constants.ENDPOINT}", hint=f"check the name, or {hint}"
         ) from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         raise ModelNotFoundError(
-            f"got {name}, which is neither a folder nor in the cache {cache}, and {constants.ENDPOINT} could not be reached "
+            f"got {name}, which is neither a folder nor a file nor in the cache {cache}, and {constants.ENDPOINT} could not be reached "
             f"({type(error).__name__})",
             hint=hint,
         ) from error

@@ -115,7 +115,7 @@ def describe_error(error: BaseException, *, max_chars: int | None = None) -> Mes
     """
     if isinstance(error, BilingualError):
         return error.message
-    text = str(error).strip()
+    text = str(error.msg if isinstance(error, SyntaxError) else error).strip()
     text = text if max_chars is None else "".join(text.splitlines()[:1])[:max_chars]
     return same(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 

@@ -56,7 +56,7 @@ class Address:
         except (OSError, OverflowError, ValueError) as error:  # ValueError for a name that no host can have
             reason = getattr(error, "strerror", None) or error
             raise OptionError(
-                f"got {self.host} port {self.port}, expected a free address ({reason})", hint="choose another --port"
+                f"got {self.host} port {self.port}, expected a free address ({reason})", hint="choose another --port or --host"
             ) from error
         # Connections inherit it. asyncio sets it only for sockets that state their protocol; without it an event waits for the client's
         # acknowledgement of the one before, which takes 40 ms.

@@ -250,6 +250,8 @@ def _advice(error: BaseException) -> Message:
         return TEXTS["install"].format(name=error.name)
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
         return TEXTS["defaults_last"]
+    if isinstance(error, SyntaxError):
+        return TEXTS["correct_the_syntax"]
     if isinstance(error, NameError):
         return TEXTS["define_name"]
     return TEXTS["guard_imports"]
