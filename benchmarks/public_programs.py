@@ -325,7 +325,9 @@ def judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> l
         copy = _copy_with_neighbours(program, options.programs, folder / f"{len(changed) + 1:03d}", mutant.text)
         changed.append(Changed(part.object, (mutant.line,), check(copy, options.limit), before(path)))
         if options.show:
-            _show_changed(f"{copy.relative_to(folder)} ({program.repository}, {part.object}), line {mutant.line}: {mutant.says}", changed[-1])
+            _show_changed(
+                f"{copy.relative_to(folder)} ({program.repository}, {part.object}), line {mutant.line}: {mutant.says}", changed[-1]
+            )
     return changed
 
 
