@@ -518,3 +518,63 @@ if __name__ == "__main__":
     print(Embedding()(np.arange(3)))
 """
     assert statuses(tmp_path, text)["Embedding"].is_correct
+
+
+ABSENT_SETTINGS = """
+import json
+import numpy as np
+import no_such_package
+
+with open("no_such_settings.json") as file:
+    config = json.load(file)
+model_config = config["model"]
+width, eps = 7, 0.5
+embed_dim = model_config["embed_dim"]
+drop_rate = float(model_config.get("drop_rate", 0.1))
+norm_eps = config["norm_eps"]
+factor = no_such_package.factor(3)
+
+def rms_norm(x, weight):
+    return weight * x / np.sqrt((x**2).mean(-1, keepdims=True) + norm_eps)
+
+class FeedForward:
+    def __init__(self, rng=np.random.default_rng(0)):
+        self.keep = 1 - drop_rate
+        self.w1, self.w2 = rng.normal(size=(embed_dim, 4 * embed_dim)), rng.normal(size=(4 * embed_dim, embed_dim))
+        self.b1, self.b2 = np.zeros(4 * embed_dim), np.zeros(embed_dim)
+    def __call__(self, x):
+        return np.maximum(x @ self.w1 + self.b1, 0) * self.keep @ self.w2 + self.b2
+
+def softmax(x):
+    powers = np.exp(factor * (x - x.max(-1, keepdims=True)))
+    return powers / powers.sum(-1, keepdims=True)
+"""
+
+
+def test_settings_that_a_file_reads_from_an_absent_one_have_values(tmp_path):
+    found = statuses(tmp_path, ABSENT_SETTINGS)
+    assert found["rms_norm"].is_correct, found["rms_norm"]
+    assert found["FeedForward"].is_correct, found["FeedForward"]
+    assert found["softmax"].status == "could not run"
+    assert found["softmax"].repair is None, "the file assigns the name"
+    wrong = statuses(tmp_path, ABSENT_SETTINGS.replace("+ norm_eps", "* norm_eps"))
+    assert not wrong["rms_norm"].is_correct
+
+
+NUMPY_IN_A_FILE_OF_TORCH = """
+import numpy as np
+import torch
+
+def load(path):
+    return torch.load(path, weights_only=True)["weight"].numpy()
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("training", ["", "\nclass Layer(torch.nn.Module):\n    def forward(self, x):\n        return silu(x)\n"])
+def test_a_function_of_numpy_needs_gradients_only_in_a_file_that_trains(tmp_path, training):
+    pytest.importorskip("torch")
+    assert statuses(tmp_path, NUMPY_IN_A_FILE_OF_TORCH + training)["silu"].is_correct == (not training)

@@ -9,10 +9,11 @@ from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public_attentions import PROGRAMS as ATTENTIONS
+from tests.practice.public_layers import PROGRAMS as LAYERS
 from tests.practice.public_parts import PROGRAMS as PARTS
 from tests.practice.public_parts import Program
 
-PROGRAMS = (*PARTS, *ATTENTIONS)
+PROGRAMS = (*PARTS, *ATTENTIONS, *LAYERS)
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 
 

@@ -6,12 +6,13 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.calls.timeout import time_limit
+from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
 from headway.practice.diagnosis.reading.missing import broken_imports
 from headway.practice.diagnosis.reading.packages import prepare_imports
@@ -87,7 +88,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     """Run only the imports and definitions of a file; return a verdict if one of the definitions raises.
 
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
-    A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH.
+    A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH, and so is a size that a file reads from absent settings.
     """
     module = _empty_module(path, text)
     try:
@@ -124,8 +125,7 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
             unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
             with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                 exec(code, module.__dict__)
-            if (name := _name_of_length(statement)) is not None:
-                module.__dict__.setdefault(name, ABSENT_LENGTH)
+            vars(module).update(_settings(statement, vars(module)))
     return unset - set(vars(module))
 
 
@@ -135,8 +135,9 @@ def _set_as_main(module: ModuleType, tree: ast.Module) -> None:
     for statement in (each for body in bodies for each in body if isinstance(each, ast.Assign)):
         names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
         with suppress(ValueError, TypeError, SyntaxError):
-            value = ABSENT_LENGTH if _name_of_length(statement) else ast.literal_eval(statement.value)
-            module.__dict__.update({name: value for name in names if name not in module.__dict__})
+            value = ast.literal_eval(statement.value)
+            vars(module).update({name: value for name in names if name not in vars(module)})
+        vars(module).update(_settings(statement, vars(module)))
 
 
 def _is_choice_of_values(statement: ast.stmt) -> bool:
@@ -149,13 +150,29 @@ def _is_choice_of_values(statement: ast.stmt) -> bool:
     )
 
 
-def _name_of_length(statement: ast.Assign | ast.AnnAssign) -> str | None:
-    """Return the name to which a length is assigned; None for other assignments."""
+def _settings(statement: ast.Assign | ast.AnnAssign, known: Mapping[str, object]) -> dict[str, object]:
+    """Return values for the settings that an assignment takes from what is absent, such as `config["width"]`, and that are not known."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    match statement.value, targets:
-        case ast.Call(func=ast.Name(id="len")), [ast.Name(id=name)]:
-            return name
-    return None
+    names = [target.id for target in targets if isinstance(target, ast.Name) and target.id not in known]
+    match statement.value:
+        case ast.Call(func=ast.Name(id="len")):
+            return dict.fromkeys(names, ABSENT_LENGTH)
+    if statement.value is None or not all(isinstance(node, PLAIN) or _is_conversion(node) for node in ast.walk(statement.value)):
+        return {}
+    values = {name: value_of_setting(name, ABSENT_LENGTH) for name in names}
+    return {name: value for name, value in values.items() if value is not NOTHING}
+
+
+PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+"""Nodes of an expression that reads a setting."""
+
+
+def _is_conversion(node: ast.AST) -> bool:
+    """Return True for a call that reads a setting or converts it to a number."""
+    match node:
+        case ast.Call(func=ast.Name(id="int" | "float" | "len") | ast.Attribute(attr="get")):
+            return True
+    return False
 
 
 def with_exercises(

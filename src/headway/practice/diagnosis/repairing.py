@@ -14,6 +14,7 @@ from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
+from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
@@ -85,6 +86,9 @@ def with_repair(
         isinstance(each, Raised) and isinstance(each.error, ImportError) for each in verdict.trial.answers
     ):
         return verdict  # what needs a missing package may be right: a change that avoids it proves nothing
+    error = raised(verdict)
+    if type(error) is NameError and not is_undefined(error, subject):
+        return verdict  # the file assigns the name in lines that could not run
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
     if repaired is not None and diagnose(repaired, exercise).is_correct:
@@ -105,7 +109,6 @@ def with_repair(
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
     note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
     notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
-    error = raised(verdict)
     status = verdict.status if error is not None and refuses(error, subject) else "wrong"
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
 

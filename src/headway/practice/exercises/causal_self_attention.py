@@ -12,6 +12,7 @@ from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXE
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
+from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
@@ -127,7 +128,19 @@ EXERCISE = Exercise(
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
-    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, RETURNS),
+    conventions=(
+        GIVEN,
+        FORMS,
+        WEIGHT_FORMS,
+        WITHOUT_OUTPUT,
+        MASK_FORMS,
+        MASK_SHAPES,
+        PADDED_OUTPUTS,
+        WRAPPED,
+        POSITIONS_FIRST,
+        ROTATED,
+        RETURNS,
+    ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     fused=projections.FUSED,
     related=("multi_head_attention", "grouped_query_attention"),

@@ -19,6 +19,7 @@ from headway.practice.recipes.layer_conventions import Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
 from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.mask_mistakes import MASKS
+from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
 from headway.practice.roles import Roles
@@ -34,7 +35,7 @@ def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) ->
     def attend(x: Any) -> Any:
         return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, **layers.attention_held(held))
 
-    return layers.layer(steps, x, (attend, lambda x: layers.think(steps, x, held)), held)
+    return steps.leave(layers.layer(steps, x, (attend, lambda x: layers.think(steps, x, held)), held), mask)
 
 
 def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
@@ -128,6 +129,7 @@ EXERCISE = Exercise(
             )
         ),
         optional(Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
+        PADDED_OUTPUTS,
         RETURNS,
         SETTLED.wirings(),
         layers.SAMPLE_NORM,

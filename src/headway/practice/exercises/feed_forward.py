@@ -10,7 +10,7 @@ from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.recipes.activations import gelu, gelu_tanh, normed, quick_gelu, relu, sigmoid, silu, softmax
-from headway.practice.recipes.conventions import RETURNS, THREE_AXES
+from headway.practice.recipes.conventions import NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, constant, factor_of, measured
 from headway.practice.recipes.wrapping import ADDED, feed_forward_example, wrapped
 from headway.practice.roles import Roles, extent
@@ -218,7 +218,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
         (*wrapped(feed_forward_example("up")), ADDED),
-        THREE_AXES,
+        NUM_AXES,
         RETURNS,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
     ),

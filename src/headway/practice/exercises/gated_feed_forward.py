@@ -12,7 +12,7 @@ from headway.functions import GatedFeedForwardWeights, LinearWeights
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.exercises.feed_forward import BATCH, VECTOR, add, transposed
 from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, sigmoid, silu, softmax
-from headway.practice.recipes.conventions import RETURNS, THREE_AXES
+from headway.practice.recipes.conventions import NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.recipes.wrapping import ADDED, feed_forward_example, wrapped
 from headway.practice.roles import Roles, extent
@@ -224,7 +224,7 @@ EXERCISE = Exercise(
         optional(*HALVES),
         optional(Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
         (*wrapped(feed_forward_example("gate", "up")), ADDED),
-        THREE_AXES,
+        NUM_AXES,
         RETURNS,
         ACTIVATIONS,
         optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=WITHOUT_UP)),

@@ -9,6 +9,7 @@ from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXE
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
+from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
@@ -88,7 +89,19 @@ EXERCISE = Exercise(
         *MASKS,
         *CAUSAL_MISTAKES,
     ),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
+    conventions=(
+        FORMS,
+        WEIGHT_FORMS,
+        WITHOUT_OUTPUT,
+        MASK_FORMS,
+        MASK_SHAPES,
+        PADDED_OUTPUTS,
+        WRAPPED,
+        POSITIONS_FIRST,
+        ROTATED,
+        CAUSAL,
+        RETURNS,
+    ),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     fused=projections.FUSED,
     related=("grouped_query_attention", "stacked_heads_attention"),

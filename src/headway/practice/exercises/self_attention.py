@@ -10,6 +10,7 @@ from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
+from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
@@ -123,7 +124,20 @@ EXERCISE = Exercise(
         *OUTPUT,
         *HEADS,
     ),
-    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
+    conventions=(
+        NUMBERS,
+        FORMS,
+        WEIGHT_FORMS,
+        WITHOUT_OUTPUT,
+        MASK_FORMS,
+        MASK_SHAPES,
+        PADDED_OUTPUTS,
+        WRAPPED,
+        POSITIONS_FIRST,
+        ROTATED,
+        CAUSAL,
+        RETURNS,
+    ),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     fused=projections.FUSED,
     related=("multi_head_attention", "grouped_query_attention"),

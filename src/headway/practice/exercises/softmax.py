@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Exercise, Probe, unchanged
 from headway.practice.recipes.activations import softmax
-from headway.practice.recipes.conventions import FEWER_AXES, RETURNS, THREE_AXES
+from headway.practice.recipes.conventions import FEWER_AXES, NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -96,6 +96,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*THREE_AXES, *FEWER_AXES), RETURNS),
+    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS),
     recoveries=RECOVERIES,
 )

@@ -117,13 +117,14 @@ FEWER_AXES = (
 )
 """A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
 
-THREE_AXES = optional(
+NUM_AXES = optional(
     Convention(
         TEXTS["three_axes"],
         _batch_of_two,
         _first_of_batch,
         role="x",
-        source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|dim\(\) *[!=]= *3|\b(axis|dim)(: *int)? *= *2\b",
-    )
+        source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\b(axis|dim)(: *int)? *= *2\b",
+    ),
+    _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )
-"""Number of axes of x: any, or exactly (batch, positions, width)."""
+"""Number of axes of x: any, exactly (batch, positions, width), or exactly (positions, width)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy
@@ -62,6 +62,7 @@ class Settled:
         variants: Sequence[Mapping[str, Step]] = ({},),
     ) -> None:
         self.example, self.free, self.hiding = example, free, hiding
+        self.answer, self.mistakes, self.variants = answer, mistakes, variants
         self.silent = {name: 0 * value if name.endswith("output_weight") else value for name, value in example.items()}
         self.ways = [joined(wiring, activation) for wiring in optional(PRE_NORM) for activation in ACTIVATIONS]
 
@@ -93,51 +94,50 @@ class Settled:
 
         If none does alone, try the output without attention, then each variant together with a mistake, then the default.
         """
+        return (Convention(reads=self._wirings),)
 
-        def read(ask: Ask) -> Sequence[Convention]:
-            answers = [_answer_of(ask, inputs) for inputs in self._unmasked(self.example)]
-            for given in answers:
-                right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
-                if right:
-                    return right[:1]
-            if all(given is None for given in answers):
-                return self.ways if self._takes_one(ask) else self.ways[:1]
-            silent = next(
-                filter(lambda given: given is not None, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None
-            )
-            alone = [way for way, expected in zip(self.ways, self.expected_silent(), strict=True) if _is_one(silent, [expected])]
-            if alone:
-                return alone[:1]
-            near = [way for place, way in enumerate(self.ways) if _is_one(silent, self.mistaken_silent(place))]
-            near = near or [
-                way for place, way in enumerate(self.ways) if any(_is_one(given, self.mistaken(place, False)) for given in answers)
-            ]
-            return near or [way for way in self.ways if way.name is None or way.name is PRE_NORM.name]
-
-        return (Convention(reads=read),)
+    def _wirings(self, ask: Ask) -> Sequence[Convention]:
+        answers = [_answer_of(ask, inputs) for inputs in self._unmasked(self.example)]
+        for given in answers:
+            right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
+            if right:
+                return right[:1]
+        if all(given is None for given in answers):
+            return self.ways[:1] if self.alone is None else self.alone._wirings(ask)
+        silent = next(filter(lambda given: given is not None, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None)
+        alone = [way for way, expected in zip(self.ways, self.expected_silent(), strict=True) if _is_one(silent, [expected])]
+        if alone:
+            return alone[:1]
+        near = [way for place, way in enumerate(self.ways) if _is_one(silent, self.mistaken_silent(place))]
+        near = near or [way for place, way in enumerate(self.ways) if any(_is_one(given, self.mistaken(place, False)) for given in answers)]
+        return near or [way for way in self.ways if way.name is None or way.name is PRE_NORM.name]
 
     def masks(self, masks: Sequence[Convention]) -> tuple[Convention, ...]:
         """Return the first mask form that explains an output, alone or with a mistake; else every form in which only `hiding` has an effect."""
+        return (Convention(reads=lambda ask: self._forms(ask, masks)),)
 
-        def read(ask: Ask) -> Sequence[Convention]:
-            right = [one for answers in self.expected(True) for one in answers]
-            bare = _answer_of(ask, self.example | dict.fromkeys(self.free))
-            left = [masks[0]]
-            is_answered = False
-            for each in masks:
-                hidden = self._said(each, ask, self.hiding)
-                is_answered |= hidden is not None
-                if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
-                    return [each]
-                if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
-                    left.append(each)
-            return left if is_answered else masks if self._takes_one(ask) else masks[:1]
+    def _forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
+        right = [one for answers in self.expected(True) for one in answers]
+        bare = _answer_of(ask, self.example | dict.fromkeys(self.free))
+        left = [masks[0]]
+        is_answered = False
+        for each in masks:
+            hidden = self._said(each, ask, self.hiding)
+            is_answered |= hidden is not None
+            if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
+                return [each]
+            if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
+                left.append(each)
+        return left if is_answered else masks[:1] if self.alone is None else self.alone._forms(ask, masks)
 
-        return (Convention(reads=read),)
-
-    def _takes_one(self, ask: Ask) -> bool:
-        """Return True if the function accepts a single sequence, which is the only input used here."""
-        return _answer_of(ask, {name: value[0] if name in SEQUENCES else value for name, value in self.example.items()}) is not None
+    @cached_property
+    def alone(self) -> Settled | None:
+        """Measurements with the first sequence instead of a batch; None if the example is a single sequence itself."""
+        if self.example["x"].ndim == 2:
+            return None
+        example = {name: value[0] if name in SEQUENCES else value for name, value in self.example.items()}
+        free, hiding = ({name: _of_queries(mask, len(example["x"])) for name, mask in each.items()} for each in (self.free, self.hiding))
+        return Settled(self.answer, example, free, hiding, self.mistakes, self.variants)
 
     def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
         inputs = convention.encode(self.example | masks)
@@ -151,13 +151,18 @@ class Settled:
 
     def _unmasked(self, example: Inputs) -> list[Inputs]:
         """Return an example without masks, with None for masks, and with masks that hide nothing."""
-        batch, positions = example["x"].shape[:2]
-        shapes = ((positions, positions), (batch, positions, positions))
+        *batch, positions, _ = example["x"].shape
+        shapes = dict.fromkeys(((positions, positions), (*batch, positions, positions)))
         return [
             example,
             example | dict.fromkeys(self.free),
             *(example | {name: numpy.full(shape, value) for name in self.free} for shape in shapes for value in (True, False)),
         ]
+
+
+def _of_queries(mask: Any, num_queries: int) -> Any:
+    """Return the mask of the first sequence, of shape (queries, keys)."""
+    return mask if mask.ndim == 2 else numpy.broadcast_to(mask[0, 0], (num_queries, mask.shape[-1])).copy()
 
 
 def _answered(answer: Answer, steps: Mapping[str, Step], inputs: Inputs) -> Any:

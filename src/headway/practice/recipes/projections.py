@@ -32,7 +32,7 @@ def recipe(
     scale: float | None = None,
     **weights: Any,
 ) -> Any:
-    """Compute attention in the steps weights, crop, enter, sequences, project, split, repeat, attend, merge, output, finish, wrap."""
+    """Compute attention in the steps weights, crop, enter, sequences, project, split, repeat, attend, merge, output, finish, wrap, leave."""
     steps.crop(query.shape[-2], weights.get("context_length"))
     held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
     outside = query
@@ -47,12 +47,13 @@ def recipe(
     if num_heads is None:  # a single head without a head axis
         q, k, v = projected
         attended = steps.one_head(attention.attend(steps, q, k, v, mask, scale, is_causal, **widths), v)
-        return steps.wrap(steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x), outside)
+        return steps.leave(steps.wrap(steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x), outside), mask)
     q, k, v = (steps.split(x, heads[part]) for part, x in zip(heads, projected, strict=True))
     if num_kv_heads is not None:
         k, v = steps.repeat_key(k, num_heads), steps.repeat_value(v, num_heads)
     attended = attention.attend(steps, q, k, v, mask, scale, is_causal, num_heads=num_heads, **widths)
-    return steps.wrap(steps.finish(steps.output(steps.merge(attended), held["output_weight"], held["output_bias"]), x), outside)
+    merged = steps.merge(attended)
+    return steps.leave(steps.wrap(steps.finish(steps.output(merged, held["output_weight"], held["output_bias"]), x), outside), mask)
 
 
 def _entered(steps: Any, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:

@@ -267,12 +267,25 @@ def libraries_for(subject: Subject) -> list[str]:
     is_own = made is not None and (not subject.imports or re.search(rf"\b{made.__name__}\b", annotations))
     found = own if is_own else []
     found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
-    found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
-    found += [name for name in subject.imports if name == "numpy"]
+    others = [name for name in subject.imports if name != "numpy" and _is_here(name)]
+    plain = [name for name in subject.imports if name == "numpy"]
+    found += [*plain, *others] if _computes_in_numpy(subject) else [*others, *plain]
     if not subject.imports and re.search(TORCH_METHODS, subject.own_source):
         found.append("torch")
     every = [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
     return [name for name in every if name not in LACKING or not LACKING[name] & subject.attributes_read]
+
+
+def _computes_in_numpy(subject: Subject) -> bool:
+    """Return True for a function of NumPy alone in a file that trains nothing with another library."""
+    is_alone = re.search(OF_NUMPY, subject.used_source) and not re.search(OF_OTHERS, subject.used_source)
+    return bool(is_alone) and not inspect.isclass(subject.value) and not re.search(TRAINS, subject.file_source)
+
+
+OF_NUMPY = r"\b(np|numpy)\."
+OF_OTHERS = r"\b(torch|jax|jnp|mx|mlx|nn|F)\."
+TRAINS = r"\bnn\.Module|requires_grad|\.backward\(|\bgrad\("
+"""Pattern of a file whose functions must be differentiable."""
 
 
 def _is_here(library: str) -> bool:

@@ -100,6 +100,14 @@ def neutral_value(name: str) -> Any:
     return copy.deepcopy(found) if isinstance(found, numpy.random.Generator) else found  # draws do not depend on earlier calls
 
 
+def value_of_setting(name: str, size: int) -> Any:
+    """Return a value for a setting of a file whose own value is not known: `size` for a size; NOTHING if its name suggests none."""
+    if is_dropout(name):
+        return 0.0
+    value = neutral_value(name)
+    return size if value is NOTHING and _meanings(name) else value
+
+
 def is_named(name: str, role: Role) -> bool:
     """Return True if a role lists the name."""
     plain = snake(name)

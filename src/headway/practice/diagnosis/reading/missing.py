@@ -205,9 +205,22 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
+def _named_einsum(equation: str, *operands: Any) -> Any:
+    """Return the sum of products that an equation with words as axes describes."""
+    from einops import einsum
+
+    return einsum(*operands, equation)  # type: ignore[arg-type]
+
+
+EQUIVALENTS = {("fancy_einsum", "einsum"): _named_einsum}
+"""Functions of missing packages that a dependency of this package has, too."""
+
+
 def _attribute(package: str, name: str) -> Any:
-    """Return a placeholder for an attribute of a package; for a copy of typing, the type."""
+    """Return a placeholder for an attribute of a package, or its equivalent; for a copy of typing, the type."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if (package, name) in EQUIVALENTS:
+        return EQUIVALENTS[package, name]
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(f"{package}.{name}")

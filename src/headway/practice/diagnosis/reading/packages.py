@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -41,7 +41,8 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
     else:
         sys.path.insert(0, str(folders[0]))
     others = [each for each in sys.meta_path if not isinstance(each, MissingPackages | FilesAround)]
-    sys.meta_path[:] = [FilesAround(folders, run), *others, MissingPackages(folders)]
+    missing = MissingPackages(folders)
+    sys.meta_path[:] = [FilesAround(folders, run, missing), *others, missing]
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
     for name in sorted(hidden):
@@ -52,20 +53,36 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
 
 
 class FilesAround(MetaPathFinder):
-    """Finder for the files around a learner's file. Of a file that raises when it is imported, the definitions remain, as of one that trains."""
+    """Finder for the files around a learner's file. Of a file that raises when it is imported, the definitions remain, as of one that trains.
 
-    def __init__(self, folders: Sequence[Path], run: RunDefinitions) -> None:
+    A folder without Python files, such as one of logs, is no package and hides none.
+    """
+
+    def __init__(self, folders: Sequence[Path], run: RunDefinitions, missing: MissingPackages) -> None:
         self.folders = [f"{folder}{os.sep}" for folder in folders]
-        self.run = run
+        self.run, self.missing = run, missing
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return the spec of a module that a file in one of the folders imports from there, unless it handles an exception itself."""
-        spec = PathFinder.find_spec(name, path, target) if is_imported_by_learner(name, self.folders) else None
+        spec = self._found(name, path, target) if is_imported_by_learner(name, self.folders) else None
+        if spec is not None and spec.origin is None and path is None and not _holds_any(spec.submodule_search_locations or (), name):
+            return self.missing.find_spec(name, path, target)
         place = str(spec.origin) if spec is not None and type(spec.loader) is SourceFileLoader else ""
         if spec is None or not place.startswith(tuple(self.folders)) or place.startswith(OTHERS) or re.search(INSTALLED, place):
             return None
         spec.loader = _Definitions(name, place, self.run)
         return spec
+
+    def _found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        """Return the spec of a module on the path, or in a folder above the file, which may be the author's current folder."""
+        spec = PathFinder.find_spec(name, path, target)
+        above = [folder for folder in self.folders if path is None and _holds(Path(folder), name)]
+        return spec or (PathFinder.find_spec(name, above, target) if above else None)
+
+
+def _holds_any(places: Iterable[str], name: str) -> bool:
+    """Return True if one of the folders of a package holds Python files."""
+    return any(_holds(Path(place).parent, name) for place in places)
 
 
 INSTALLED = r"(site|dist)-packages"
