@@ -112,13 +112,19 @@ class Subject:
         return self.name.startswith("_")
 
     def line_of(self, pattern: str | None) -> int | None:
-        """Return the number of the first source line that matches, ignoring comments."""
+        """Return the number of the first source line that matches, ignoring comments and docstrings."""
         if pattern is None:
             return None
         for offset, text in enumerate(self.source):
-            if re.search(pattern, text.partition("#")[0]):
+            if self.line + offset not in self._lines_of_texts and re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+    @cached_property
+    def _lines_of_texts(self) -> frozenset[int]:
+        """The lines of the file that hold docstrings and other texts without an effect."""
+        nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+        return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def without_comments(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -238,7 +239,7 @@ class _Renaming:
             return ast.Name(HOLE, ast.Load())
         seen = self.values.get(id(node))
         if seen is not None and seen.digest is not None and seen.digest in self.own.expressions:
-            return self.own.expressions[seen.digest]
+            return copy.deepcopy(self.own.expressions[seen.digest])  # it may contain the place of the change
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             return self._name(node, depth)
         return type(node)(**{name: self.of(value, depth) for name, value in ast.iter_fields(node)})

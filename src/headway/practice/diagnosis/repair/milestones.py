@@ -19,8 +19,8 @@ from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
 from headway.practice.exercise import Probe, Steps
 
-ROOT_MEAN_SQUARE = 3
-"""Place in a signature."""
+NUMBERS, ROOT_MEAN_SQUARE = 6, 3
+"""Length of a signature, and a place in it."""
 CLOSE = 1e-4
 """Relative difference of signatures that count as equal."""
 
@@ -33,7 +33,7 @@ class Milestones:
 
     @cached_property
     def _rows(self) -> numpy.ndarray:
-        return numpy.array(self.known, dtype=float).reshape(len(self.known), -1)
+        return numpy.array(self.known, dtype=float).reshape(-1, NUMBERS)
 
     def reached(self, values: Collection[Signature | None]) -> set[int]:
         """Return the places of the milestones among values."""
@@ -140,7 +140,7 @@ def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> in
         node.lineno
         for function in around
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and node.lineno < line and name in _names(node, ast.Store)
+        if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno < line and name in _names(node, ast.Store)
     ]
     return max(found, default=None)
 
@@ -153,7 +153,7 @@ def sources(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
     found: set[int] = set()
     for nodes in inside.values():
         read = {name for node in nodes if node.lineno in lines for name in _names(node, ast.Load)}
-        assigned = [node for node in nodes if isinstance(node, ast.Assign) and node.lineno not in lines]
+        assigned = [node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno not in lines]
         found |= {node.lineno for node in assigned if _names(node, ast.Store) & read or _of_self(node, ast.Store) & held}
     return found
 
