@@ -29,6 +29,26 @@ def decode(ids):
     return b"".join(vocab[each] for each in ids).decode("utf-8", errors="replace")
 """
 
+BRANCHES = """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+class DotProductAttention:
+    def forward(self, Q, K, V, mask=None):
+        size = Q.shape[-1]
+        if len(Q.shape) == 4:
+            scores = Q @ K.transpose(0, 1, 3, 2) / np.sqrt(size)
+        else:
+            scores = Q @ K.transpose(0, 2, 1) / np.sqrt(size)
+        if mask is not None:
+            scores = np.where(mask == 0, -1e9, scores)
+        weights = softmax(scores)
+        return weights @ V, weights
+"""
+
 NAMED_TREES = """
 from typing import NamedTuple
 import numpy as np
@@ -97,6 +117,15 @@ def transformer_block(params, x, n_heads):
 """
 
 PROGRAMS = (
+    Program(
+        "DotProductAttention",
+        "scaled_dot_product_attention",
+        BRANCHES,
+        (
+            ("K.transpose(0, 1, 3, 2) / np.sqrt(size)", "K.transpose(0, 1, 3, 2)"),
+            ("K.transpose(0, 2, 1) / np.sqrt(size)", "K.transpose(0, 2, 1)"),
+        ),
+    ),
     Program("encode", "bpe_encode", VARIABLES, (("pair = min(", "pair = max("), ('list(text.encode("utf-8"))', "list(map(ord, text))"))),
     Program("decode", "bpe_decode", VARIABLES, (('errors="replace"', 'errors="ignore"'), ("for each in ids)", "for each in ids[1:])"))),
     Program(
