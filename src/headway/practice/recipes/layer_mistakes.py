@@ -29,6 +29,17 @@ def _normed_residual(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
     return add(normed, part(normed))
 
 
+def _normed_at(place: int) -> Callable[..., Any]:
+    """Start one residual connection after its norm."""
+
+    def wire(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
+        for index, (part, norm, add) in enumerate(parts):
+            x = (_normed_residual if index == place else sublayer)(x, part, norm, add)
+        return x
+
+    return wire
+
+
 def _without(place: int) -> Callable[[int], Add]:
     return lambda index: (lambda x, y: y) if index == place else (lambda x, y: x + y)
 
@@ -64,6 +75,17 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
         TEXTS.mistake("residuals_missing", add=lambda place: lambda x, y: y),
         TEXTS.mistake("residual_from_input", wire=_from_input),
         TEXTS.mistake("residual_from_normalised", sublayer=_normed_residual, pattern=NORM),
+        *(
+            TEXTS.mistake(
+                f"residual_{place + 1}_from_normalised",
+                wire=_normed_at(place),
+                pattern=NORM,
+                said_as="residual_from_normalised",
+                key="residual_of_one_from_normalised",
+                part=part,
+            )
+            for place, part in enumerate(parts)
+        ),
         TEXTS.mistake("parts_normalised_afterwards", sublayer=lambda x, part, norm, add: add(x, norm(part(x))), pattern=NORM),
         TEXTS.mistake("norms_missing", norms=lambda norms: [lambda x: x] * len(norms)),
         *(

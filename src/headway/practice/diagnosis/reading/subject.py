@@ -112,19 +112,37 @@ class Subject:
         return self.name.startswith("_")
 
     def line_of(self, pattern: str | None) -> int | None:
-        """Return the number of the first source line that matches, ignoring comments and docstrings."""
+        """Return the number of the first source line that matches, ignoring comments and docstrings.
+
+        Lines that compute come before those of constructors and headings, whose names match most patterns.
+        """
         if pattern is None:
             return None
-        for offset, text in enumerate(self.source):
-            if self.line + offset not in self._lines_of_texts and re.search(pattern, text.partition("#")[0]):
-                return self.line + offset
-        return None
+        numbered = [(line, text.partition("#")[0]) for line, text in enumerate(self.source, self.line) if line not in self._lines_of_texts]
+        found = [
+            (line in self._lines_of_constructors or bool(re.match(HEADING, text)), line)
+            for line, text in numbered
+            if re.search(pattern, text)
+        ]
+        return min(found)[1] if found else None
+
+    @cached_property
+    def _lines_of_constructors(self) -> frozenset[int]:
+        """The lines of the file's constructors."""
+        nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.FunctionDef) and node.name in CONSTRUCTORS]
+        return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     @cached_property
     def _lines_of_texts(self) -> frozenset[int]:
         """The lines of the file that hold docstrings and other texts without an effect."""
         nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
         return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+HEADING = r"\s*(async )?(def|class) "
+"""Pattern of the first line of a definition."""
+
+CONSTRUCTORS = ("__init__", "__post_init__", "setup")
 
 
 def without_comments(text: str) -> str:
