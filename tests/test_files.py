@@ -1,12 +1,14 @@
 """Files are replaced whole; links and devices stay what they are."""
 
+import errno
 import os
 import threading
 from pathlib import Path
 
+import numpy
 import pytest
 
-from headway.files import write_text
+from headway.files import write_array, write_text
 
 
 def test_a_block_that_raises_leaves_the_file(tmp_path: Path) -> None:
@@ -37,3 +39,24 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.join()
     assert received == ["text"]
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("array", [numpy.arange(12, dtype="int32").reshape(3, 4).T, numpy.zeros((0, 3), "float16"), numpy.ones((2, 3))])
+def test_a_written_array_is_loaded_again(tmp_path: Path, array: numpy.ndarray) -> None:
+    write_array(tmp_path / "array.npy", array)
+    loaded = numpy.load(tmp_path / "array.npy")
+    assert loaded.dtype == array.dtype
+    numpy.testing.assert_array_equal(loaded, array)
+
+
+def test_an_array_that_does_not_fit_is_an_error_with_the_cause(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            write_array(tmp_path / "array.npy", numpy.zeros(1000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.errno == errno.EFBIG
+    assert not list(tmp_path.iterdir())

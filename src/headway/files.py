@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -50,6 +52,17 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_array(path: Path, array: numpy.ndarray) -> None:
+    """Write an array atomically as a .npy file.
+
+    numpy.save writes arrays without Python's file object, and its error for a full disk does not name the cause.
+    """
+    array = numpy.ascontiguousarray(array)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        numpy.lib.format.write_array_header_1_0(file, numpy.lib.format.header_data_from_array_1_0(array))
+        file.write(array.data)
 
 
 def _umask() -> int:

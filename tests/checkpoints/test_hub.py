@@ -122,7 +122,12 @@ def test_the_error_without_a_network_names_the_cache_and_the_address(tmp_path):
     result = headway("generate", "--model", "someone/other", "ab", endpoint="http://127.0.0.1:9", cache=tmp_path / "cache")
     assert result.returncode == 2
     assert result.stdout == ""
-    for part in ("got someone/other, which is neither a folder nor a file nor in the cache", str(tmp_path / "cache"), "http://127.0.0.1:9", "could not be reached"):
+    for part in (
+        "got someone/other, which is neither a folder nor a file nor in the cache",
+        str(tmp_path / "cache"),
+        "http://127.0.0.1:9",
+        "could not be reached",
+    ):
         assert part in result.stderr
     assert "Traceback" not in result.stderr
 

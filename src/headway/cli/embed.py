@@ -13,7 +13,7 @@ import typer
 from headway.cli import options as o
 from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
 from headway.errors import OptionError
-from headway.files import replacing
+from headway.files import write_array
 from headway.language_model import Embedder, load
 
 
@@ -115,8 +115,7 @@ def _print_nearest(nearest: list[dict[str, Any]], figures: dict[str, Any], *, as
 
 def _print_vectors(vectors: numpy.ndarray, out: Path | None, figures: dict[str, Any], *, as_json: bool) -> None:
     if out:
-        with replacing(out) as temporary, temporary.open("wb") as file:
-            numpy.save(file, vectors)
+        write_array(out, vectors)
         figures = {**figures, "out": str(out)}
     rows = [] if out else [[short(number) for number in vector] for vector in vectors]
     if as_json:

@@ -72,7 +72,7 @@ class Shown:
                 if not self.console.is_terminal and now > shown[0] + SECONDS_PER_LINE:
                     left = bar.tasks[0].time_remaining
                     more = "" if left is None else f", {left / 60:,.0f} min left"
-                    self.say(f"{done:,} of {total:,} {unit}: {description}{more}")
+                    self.say(f"{unit} {done:,} of {total:,}: {description}{more}")
                     shown[0] = now
 
             yield advance

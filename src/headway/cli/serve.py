@@ -85,7 +85,7 @@ def command(
     ] = None,
     loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
 ) -> None:
-    """Serve a model over HTTP, with the wire of OpenAI.
+    """Serve a model over HTTP, with OpenAI's API.
 
     \b
       headway serve

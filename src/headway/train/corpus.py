@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 
 from headway.errors import TrainingError
-from headway.files import replacing
+from headway.files import write_array
 from headway.tokenizers import Tokenizer
 from headway.train.batch import Batch
 from headway.train.options import TrainingOptions
@@ -105,8 +105,7 @@ def encode_corpus(documents: Iterable[str], tokenizer: Tokenizer, folder: Path, 
             hint="add text or lower --context",
         )
     for name, array in (("train", tokens[:boundary]), ("validation", tokens[boundary:]), ("starts", starts[starts < boundary])):
-        with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
-            numpy.save(file, array)
+        write_array(folder / f"{name}.npy", array)
     return open_corpus(folder)
 
 
