@@ -146,6 +146,7 @@ class Convention:
               one of its callers is judged
     steps     recipe steps that are equally correct, such as another tie-break or another epsilon
     is_whole  True if the steps are correct together only, so that a mistake in one of them is not one of this convention
+    leaves_out  True if some outputs are not compared, so that mistakes are first looked for under the other conventions
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
 
     The patterns are regular expressions; a convention is tried only if all that are given match.
@@ -165,6 +166,7 @@ class Convention:
     is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)
     is_whole: bool = False
+    leaves_out: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
 
 

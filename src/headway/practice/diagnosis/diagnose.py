@@ -117,7 +117,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
         right = _first_right(considered) or _first_right(each.within_branches() for each in considered)
         if right is not None:
             return _correct(subject, exercise, right)
-        found = next(filter(None, (_explained(subject, considered, way) for way in ways)), None)
+        compared = [each for each in considered if not any(convention.leaves_out for convention in each.conventions)]
+        choices = [compared, considered] if 0 < len(compared) < len(considered) else [considered]
+        found = next(filter(None, (_explained(subject, chosen, way) for chosen in choices for way in ways)), None)
         if found:
             return _wrong(subject, exercise, found)
     # For inputs that it need not support, a correct function may return another shape, or wrong numbers if a caution says so.

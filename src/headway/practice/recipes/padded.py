@@ -30,6 +30,8 @@ def _decoded(answer: Any, inputs: Inputs) -> Any:
 
 
 PADDED_OUTPUTS = optional(
-    Convention(TEXTS["padded_outputs"], decode=_decoded, steps={"leave": without_padded}, role="mask", used_source=OF_QUERIES)
+    Convention(
+        TEXTS["padded_outputs"], decode=_decoded, steps={"leave": without_padded}, role="mask", used_source=OF_QUERIES, leaves_out=True
+    )
 )
 """Outputs at padded positions, compared or left out."""
