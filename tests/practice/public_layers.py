@@ -78,6 +78,64 @@ class EncoderLayer:
         return x + inner @ self.w_2 + self.b_2
 """
 
+SOME_BIASES = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.out = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+    def forward(self, q, k, v, mask):
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (self.query(q), self.key(k), self.value(v)))
+        scores = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(mask, -1e9)
+        weights = scores.softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2)), weights
+
+class EncoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, layer_norm_eps=1e-5, bias=True):
+        super().__init__()
+        self.norm1, self.norm2 = (nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias) for _ in range(2))
+        self.attention = Attention(d_model, num_heads)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+    def forward(self, x, self_attn_mask):
+        x = self.norm1(x + self.attention(x, x, x, self_attn_mask)[0])
+        return self.norm2(x + self.ffn(x))
+"""
+
+TRAINED_BY_THE_CLASS = """
+from collections import Counter
+
+class BPETrainer:
+    @classmethod
+    def train(cls, text: str, vocab_size: int):
+        ids = list(text.encode("utf-8"))
+        vocab, merges = {byte: bytes([byte]) for byte in range(256)}, []
+        while len(vocab) < vocab_size:
+            counts = Counter(zip(ids, ids[1:]))
+            if not counts:
+                break
+            pair = max(counts, key=lambda each: (counts[each], vocab[each[0]], vocab[each[1]]))
+            merges.append((vocab[pair[0]], vocab[pair[1]]))
+            out, place = [], 0
+            while place < len(ids):
+                is_pair = tuple(ids[place : place + 2]) == pair
+                out.append(len(vocab) if is_pair else ids[place])
+                place += 2 if is_pair else 1
+            ids = out
+            vocab[len(vocab)] = b"".join(merges[-1])
+        return vocab, merges
+"""
+
+STATISTICS = """
+def get_statistics(ids: list) -> dict:
+    counts = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+"""
+
 PROGRAMS = (
     Program(
         "Head",
@@ -97,4 +155,7 @@ PROGRAMS = (
         ONE_SEQUENCE,
         (("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])"), ("mask, q", "mask.T, q"), ("return x + inner @", "return inner @")),
     ),
+    Program("EncoderBlock", "encoder_layer", SOME_BIASES, (("q.shape[-1] **", "q.shape[1] **"), ("x + self.ffn(x)", "self.ffn(x)"))),
+    Program("BPETrainer", "bpe_train", TRAINED_BY_THE_CLASS, (("place += 2 if", "place += 3 if"),)),
+    Program("get_statistics", "pair_counts", STATISTICS, (("counts.get(pair, 0) + 1", "1"),)),
 )

@@ -578,3 +578,37 @@ def silu(x):
 def test_a_function_of_numpy_needs_gradients_only_in_a_file_that_trains(tmp_path, training):
     pytest.importorskip("torch")
     assert statuses(tmp_path, NUMPY_IN_A_FILE_OF_TORCH + training)["silu"].is_correct == (not training)
+
+
+FROM_ABOVE = """
+import numpy as np
+import no_such_log
+from fancy_einsum import einsum
+from .norms import rms_norm
+
+def feed_forward(x, w1, b1, w2, b2):
+    hidden = np.maximum(einsum("batch pos width, width inner -> batch pos inner", x, w1) + b1, 0)
+    return einsum("batch pos inner, inner width -> batch pos width", hidden, w2) + b2
+
+def layer_norm(x, weight, bias, eps=1e-5):
+    if x.ndim != 2:
+        raise ValueError(x.shape)
+    no_such_log.write(x.shape)
+    return rms_norm(x - x.mean(axis=1, keepdims=True), weight, eps) + bias
+"""
+
+
+def test_files_around_import_from_the_folders_above_and_a_folder_of_logs_is_no_package(tmp_path):
+    folder = tmp_path / "source" / "mypackage" / "layers"
+    (folder / "no_such_log").mkdir(parents=True)
+    (folder / "norms.py").write_text(
+        "from mypackage.constants import ONE\n\ndef rms_norm(x, w, eps):\n    return ONE * w * x / (eps + (x**2).mean(-1, keepdims=True)) ** 0.5\n"
+    )
+    (folder.parent / "constants.py").write_text("ONE = 1.0\n")
+    found = statuses(folder, FROM_ABOVE)
+    assert found["feed_forward"].is_correct, found["feed_forward"]
+    assert found["layer_norm"].status == "could not run", "it uses the missing package"
+    found = statuses(folder, FROM_ABOVE.replace("    no_such_log.write(x.shape)\n", ""))
+    assert found["layer_norm"].is_correct, found["layer_norm"]
+    found = statuses(folder, FROM_ABOVE.replace("    no_such_log.write(x.shape)\n", "").replace("- x.mean(axis=1", "- x.mean(axis=0"))
+    assert not found["layer_norm"].is_correct

@@ -111,7 +111,7 @@ def probes() -> tuple[Probe, ...]:
     """With and without biases; a source of another length and of the same; both masks, each separately, none."""
     draw = Draw(67, 6, 2)
     bare, biased = draw.weights(PREFIXES), draw.weights(PREFIXES, biases=layers.BIASED)
-    lower = numpy.tril(numpy.ones((5, 5), bool))
+    inner, lower = draw.weights(PREFIXES, biases=("up",)), numpy.tril(numpy.ones((5, 5), bool))
     source = (numpy.arange(7) < numpy.array([[4], [7]]))[:, None, None]
     padding, short = PADDING[:, None, None], (numpy.arange(5) < numpy.array([[4], [2]]))[:, None, None]
 
@@ -124,13 +124,14 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("no masks", given() | bare, BATCH),
         Probe("biases", given() | biased, BATCH),
-        Probe("inner biases", given() | draw.weights(PREFIXES, biases=("up",)), BATCH),
+        Probe("inner biases", given() | inner, BATCH),
         Probe("output biases", given() | draw.weights(PREFIXES, biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", given() | draw.weights(PREFIXES, norm_biases=False), BATCH),
         Probe("norms without weights", given() | draw.weights(PREFIXES, norms=False), BATCH),
         Probe("one length", given(5) | bare, BATCH),
         Probe("masked", given() | bare | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("masked, biases", given() | biased | {"mask": lower, "encoder_mask": source}, BOTH),
+        Probe("masked, inner biases", given() | inner | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, some hidden", given() | bare | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, TEXTS["each"]),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
@@ -139,6 +140,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("source masked, biases", given(5) | biased | {"encoder_mask": short}, SOURCE),
         Probe("single", one() | bare, SINGLE, UNBATCHED),
         Probe("single, masked", one() | bare | {"mask": MASK & lower}, SINGLE, UNBATCHED),
+        Probe("single, inner biases, masked", one() | inner | {"mask": MASK & lower}, SINGLE, UNBATCHED),
     )
 
 

@@ -6,12 +6,13 @@ import inspect
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TRAINING, TokenizerCall
 from headway.practice.diagnosis.calls.binding import Binding, fits_name
-from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
 
@@ -61,10 +62,15 @@ def _token(part: Any, tokens: Mapping[Any, Any]) -> Any:
 
 
 def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the ways to train: one per number of tokens before the first merge; none for a class that holds no merges."""
-    method = first_method(subject.value, TRAINING)
+    """Return the ways to train: one per number of tokens before the first merge; none for a class that holds no merges.
+
+    A class whose training needs no instance is called as the function that it is.
+    """
+    method = first_method(subject.value, TRAINING) if inspect.isclass(subject.value) else ""
+    if method and isinstance(inspect.getattr_static(subject.value, method), classmethod | staticmethod):
+        return function_calls(replace(subject, value=getattr(subject.value, method)), exercise, library)
     names = re.findall(r"self\.(\w+)(?: *:[^=\n]+)? *=[^=]", subject.own_source)
-    if not inspect.isclass(subject.value) or not method or not any(re.fullmatch(MERGES, each.strip("_")) for each in names):
+    if not method or not any(re.fullmatch(MERGES, each.strip("_")) for each in names):
         return []
     roles = {role.name: role for role in exercise.roles}
     taken = [*subject.parameters, *parameters_of(getattr(subject.value, method), is_bound=True)]

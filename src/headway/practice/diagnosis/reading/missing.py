@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -207,9 +207,10 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _named_einsum(equation: str, *operands: Any) -> Any:
     """Return the sum of products that an equation with words as axes describes."""
-    from einops import einsum
+    import einops
 
-    return einsum(*operands, equation)  # type: ignore[arg-type]
+    einsum: Callable[..., Any] = einops.einsum
+    return einsum(*operands, equation)
 
 
 EQUIVALENTS = {("fancy_einsum", "einsum"): _named_einsum}

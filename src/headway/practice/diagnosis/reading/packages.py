@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -65,8 +65,10 @@ class FilesAround(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return the spec of a module that a file in one of the folders imports from there, unless it handles an exception itself."""
         spec = self._found(name, path, target) if is_imported_by_learner(name, self.folders) else None
-        if spec is not None and spec.origin is None and path is None and not _holds_any(spec.submodule_search_locations or (), name):
-            return self.missing.find_spec(name, path, target)
+        places = list(spec.submodule_search_locations or ()) if spec is not None and spec.origin is None and path is None else []
+        if places and all(f"{place}{os.sep}".startswith(tuple(self.folders)) for place in places):
+            is_package = any(_holds(Path(place).parent, name) for place in places)
+            return spec if is_package else self.missing.find_spec(name, path, target)
         place = str(spec.origin) if spec is not None and type(spec.loader) is SourceFileLoader else ""
         if spec is None or not place.startswith(tuple(self.folders)) or place.startswith(OTHERS) or re.search(INSTALLED, place):
             return None
@@ -78,11 +80,6 @@ class FilesAround(MetaPathFinder):
         spec = PathFinder.find_spec(name, path, target)
         above = [folder for folder in self.folders if path is None and _holds(Path(folder), name)]
         return spec or (PathFinder.find_spec(name, above, target) if above else None)
-
-
-def _holds_any(places: Iterable[str], name: str) -> bool:
-    """Return True if one of the folders of a package holds Python files."""
-    return any(_holds(Path(place).parent, name) for place in places)
 
 
 INSTALLED = r"(site|dist)-packages"
