@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -128,17 +129,18 @@ def create_padding_mask(tokens, pad_id):
         return np.log(shown)
 """
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 SLIPS = [
     ("padding_mask", PADDING, [("tokens != pad_id", "tokens == pad_id")]),
-    (
+    slow(
         "scaled_dot_product_attention",
         ATTENTION,
         [("shape[-1] ** 0.5", "shape[-1]"), ("softmax(scores, axis=-1)", "softmax(scores, axis=-2)")],
     ),
     ("bpe_encode", RANKS, [("enumerate(merges.keys())", "merges.keys()")]),
     ("sinusoidal_positions", WAVES, [("(-math.log", "(math.log"), ("torch.cos", "torch.sin")]),
-    ("encoder_layer", LAYER, [("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))")]),
-    ("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "self.norm2(x) + self.dropout(inner)")]),
+    slow("encoder_layer", LAYER, [("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))")]),
+    slow("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "self.norm2(x) + self.dropout(inner)")]),
     (
         "grouped_query_attention",
         GROUPED,
@@ -147,7 +149,7 @@ SLIPS = [
             ("v.repeat_interleave(groups, dim=1)", "v.repeat(1, groups, 1, 1)"),
         ],
     ),
-    ("encoder_stack", STACK, [("for layer in self.layers:", "for layer in self.layers[1:]:")]),
+    slow("encoder_stack", STACK, [("for layer in self.layers:", "for layer in self.layers[1:]:")]),
     ("pair_counts", COUNTS, [("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"), ("get(pair, 0)", "get(pair, 1)")]),
     ("sinusoidal_positions", WAVES, [("torch.sin(position", "torch.cos(position"), ("1::2] = torch.cos", "1::2] = torch.sin")]),
 ]
