@@ -28,4 +28,6 @@ def first_departure(subject: Subject, trial: Trial) -> int | None:
     others = {each.signature for _, values in donors for each in values.values() if each.signature is not None}
     lines = departures(program.statements, recorder.values, milestones(trial, failing[0], others))
     line_of = {id(node): node.lineno for node in recorder.nodes}
-    return next((line_of[node] for node in recorder.values if line_of[node] in lines), None)
+    own = range(subject.line, subject.line + len(subject.source))
+    allowed = lines.intersection(own) if trial.call.is_wired else lines  # other lines are those of parts that are replaced
+    return next((line_of[node] for node in recorder.values if line_of[node] in allowed), None)
