@@ -91,3 +91,58 @@ def test_the_confidence_in_a_cause_is_stated():
     assert "wrong (probably two mistakes at once)" in str(verdict)
     (alone,) = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n").values()
     assert alone.confidence == "certain"
+
+
+BLOCK = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (each.view(batch, length, self.num_heads, -1).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        later = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+        mixed = scores.masked_fill(later, float("-inf")).softmax(-1) @ v
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+class FeedForward(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x), approximate="tanh"))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = Attention(width, num_heads)
+        self.norm2 = nn.LayerNorm(width)
+        self.feed_forward = FeedForward(width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.feed_forward(self.norm2(x))
+"""
+
+
+def test_a_layer_of_a_wrong_part_is_wrong_only_because_of_it():
+    wrong = BLOCK.replace("q.shape[-1] ** 0.5", "width ** 0.5")
+    assert causes(wrong) == {"Attention": ["scale"], "TransformerBlock": ["because_of_Attention"]}
+
+
+def test_a_layers_own_mistake_is_found_with_a_correct_part_in_place_of_a_wrong_one():
+    wrong = BLOCK.replace("q.shape[-1] ** 0.5", "width ** 0.5").replace("return x + self.feed", "return self.feed")
+    found = judged(wrong)
+    assert found["Attention"].status == found["TransformerBlock"].status == "wrong"
+    assert not found["TransformerBlock"].causes[0].name.startswith("because_of")
+    assert "found with Attention replaced" in found["TransformerBlock"].causes[0].proof.en

@@ -8,13 +8,14 @@ from types import ModuleType
 
 import numpy
 import pytest
+import torch
 
 from headway.practice.diagnosis import repairing
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.diagnosis.repair import find_repair
-from headway.practice.diagnosis.repair.foreseen import RAISES, UNCHANGED, Foresight
+from headway.practice.diagnosis.repair.foreseen import LEAVES, RAISES, REORDERS, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.program import Change, program_of
 from headway.practice.diagnosis.repair.text import applied
@@ -247,6 +248,32 @@ def test_foreseen_values_replace_no_recorded_ones_and_an_endless_expression_rais
     costs = Foresight(program.statements, recorder, Milestones(()), "numpy").costs(changes)
     assert {place: each.digest for place, each in recorder.values.items()} == before
     assert [costs.get(id(change)) for change in changes] == [None, RAISES, UNCHANGED]
+
+
+IN_PLACE = """import torch
+
+def inner(x, hidden):
+    y = x * 2
+    y.masked_fill_(hidden, 0.0)
+    z = y + 1
+    return z
+"""
+
+
+def test_foreseen_values_change_no_operands_and_those_in_another_order_come_before_others():
+    program = program_of(subject_of(IN_PLACE))
+    called, recorder = program.recording()
+    called.value(torch.arange(6.0).reshape(2, 3), torch.zeros(2, 3).bool())
+    _, filled, last, _ = program.statements[0].body
+    known = recorder.values[id(last.value)].signature
+    assert known is not None
+    changes = [
+        Change(1.0, 0, filled.value, "args", 1, filled.value.args[1], ast.Constant(9.0)),
+        Change(1.0, 0, last, "value", None, last.value, ast.parse("(y + 1).T", mode="eval").body),
+        Change(1.0, 0, last.value, "right", None, last.value.right, ast.Constant(3)),
+    ]
+    costs = Foresight(program.statements, recorder, Milestones((known,)), "torch").costs(changes)
+    assert [costs.get(id(change)) for change in changes] == [None, REORDERS, LEAVES]
 
 
 TWO_OUTPUTS = """

@@ -1,21 +1,123 @@
-"""The repair of programs whose values no right program computes on its way, and of expressions in the wrong order."""
+"""Repairs of what is called in another order, and of the same mistake in statements next to each other."""
 
 from __future__ import annotations
 
 import ast
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from headway.practice.diagnosis.repair.donors import Own, _Renaming
 from headway.practice.diagnosis.repair.observation import Seen
+from headway.practice.diagnosis.repair.program import Change
+from headway.practice.diagnosis.repair.twins import of_twins, renaming_of
 from tests.practice.test_repair import repaired, subject_of, with_slips
 
+LAYER = """
+import torch
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.up = nn.Linear(d_model, d_ff)
+        self.down = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        attended, _ = self.attention(x, x, x)
+        x = self.norm1(x + self.dropout(attended))
+        inner = self.down(torch.relu(self.up(x)))
+        return self.norm2(x + self.dropout(inner))
+"""
+
+GROUPED = """
+import torch
+from torch import nn
+
+class GroupedQueryAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads):
+        super().__init__()
+        self.num_heads, self.num_kv_heads, self.head_dim = num_heads, num_kv_heads, d_model // num_heads
+        self.q_proj = nn.Linear(d_model, num_heads * self.head_dim, bias=False)
+        self.k_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
+        self.v_proj = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
+        self.o_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=False)
+
+    def forward(self, x):
+        batch, count, _ = x.shape
+        groups = self.num_heads // self.num_kv_heads
+        q = self.q_proj(x).view(batch, count, self.num_heads, self.head_dim).transpose(1, 2)
+        k = self.k_proj(x).view(batch, count, self.num_kv_heads, self.head_dim).transpose(1, 2)
+        v = self.v_proj(x).view(batch, count, self.num_kv_heads, self.head_dim).transpose(1, 2)
+        k = k.repeat_interleave(groups, dim=1)
+        v = v.repeat_interleave(groups, dim=1)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o_proj(mixed.transpose(1, 2).reshape(batch, count, -1))
+"""
+
+WAVES = """
+import math
+import torch
+
+def sinusoidal_positions(length, d_model):
+    position = torch.arange(length).float().unsqueeze(1)
+    rate = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    table = torch.zeros(length, d_model)
+    table[:, 0::2] = torch.sin(position * rate)
+
+    # the odd columns
+    table[:, 1::2] = torch.cos(position * rate)
+    return table
+"""
+
+STACK = (Path(__file__).parent / "learners" / "encoder_stack.py").read_text(encoding="utf-8").partition("\n\nclass Right_numpy_with")[0]
 COUNTS = """
 def get_stats(ids):
     counts = {}
     for pair in zip(ids, ids[1:]):
         counts[pair] = counts.get(pair, 0) + 1
     return counts
+"""
+
+ATTENTION = """
+import numpy as np
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+def scaled_dot_product_attention(q, k, v, mask=None):
+    scores = q @ np.swapaxes(k, -1, -2)
+    scores /= k.shape[-1] ** 0.5
+    if mask is not None:
+        scores = np.where(mask, scores, -1e9)
+    return softmax(scores, axis=-1) @ v
+"""
+
+RANKS = """
+def encode_with_merges(ids, merges):
+    rank = {pair: place for place, pair in enumerate(merges.keys())}
+    tokens = list(ids)
+    while len(tokens) > 1:
+        pairs = set(zip(tokens, tokens[1:]))
+        best = min(pairs, key=lambda pair: rank.get(pair, float("inf")))
+        if best not in rank:
+            break
+        merged, i = [], 0
+        while i < len(tokens):
+            if i < len(tokens) - 1 and (tokens[i], tokens[i + 1]) == best:
+                merged.append(merges[best])
+                i += 2
+            else:
+                merged.append(tokens[i])
+                i += 1
+        tokens = merged
+    return tokens
 """
 
 PADDING = """
@@ -27,9 +129,29 @@ def create_padding_mask(tokens, pad_id):
         return np.log(shown)
 """
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 SLIPS = [
     ("padding_mask", PADDING, [("tokens != pad_id", "tokens == pad_id")]),
-    ("pair_counts", COUNTS, [("get(pair, 0)", "get(pair, 1)")]),
+    slow(
+        "scaled_dot_product_attention",
+        ATTENTION,
+        [("shape[-1] ** 0.5", "shape[-1]"), ("softmax(scores, axis=-1)", "softmax(scores, axis=-2)")],
+    ),
+    ("bpe_encode", RANKS, [("enumerate(merges.keys())", "merges.keys()")]),
+    ("sinusoidal_positions", WAVES, [("(-math.log", "(math.log"), ("torch.cos", "torch.sin")]),
+    slow("encoder_layer", LAYER, [("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))")]),
+    slow("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "self.norm2(x) + self.dropout(inner)")]),
+    (
+        "grouped_query_attention",
+        GROUPED,
+        [
+            ("k.repeat_interleave(groups, dim=1)", "k.repeat(1, groups, 1, 1)"),
+            ("v.repeat_interleave(groups, dim=1)", "v.repeat(1, groups, 1, 1)"),
+        ],
+    ),
+    slow("encoder_stack", STACK, [("for layer in self.layers:", "for layer in self.layers[1:]:")]),
+    ("pair_counts", COUNTS, [("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"), ("get(pair, 0)", "get(pair, 1)")]),
+    ("sinusoidal_positions", WAVES, [("torch.sin(position", "torch.cos(position"), ("1::2] = torch.cos", "1::2] = torch.sin")]),
 ]
 
 
@@ -41,6 +163,23 @@ def test_what_is_called_in_another_order_is_repaired_in_its_lines(name, program,
     repair, is_right = repaired(name, text)
     assert is_right
     assert {edit.line for edit in repair.edits} == set(lines)
+
+
+def test_a_change_of_one_statement_is_made_in_its_twins_too():
+    tree = ast.parse("def f(k, v):\n    k = k.repeat(2)\n    v = v.repeat(2)\n    return k, v\n")
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[0]
+    assert isinstance(first, ast.Assign)
+    changed = Change(1.0, 0, first.value, "args", 0, first.value.args[0], ast.Constant(3))  # type: ignore[attr-defined]
+    (found,) = of_twins([changed], tree.body, [2])
+    assert [ast.unparse(each) for each in found.new] == ["k = k.repeat(3)", "v = v.repeat(3)"]  # type: ignore[union-attr]
+    assert ast.unparse(first) == "k = k.repeat(2)"
+
+
+@pytest.mark.parametrize(("one", "other"), [("k = k.f(q)", "v = v.f(k)"), ("k = f(k)", "k = f(k)"), ("a = b + c", "a = b - c")])
+def test_statements_that_are_not_alike_are_no_twins(one, other):
+    assert renaming_of(ast.parse(one).body[0], ast.parse(other).body[0]) is None
 
 
 def test_an_expression_in_the_learners_names_shares_no_nodes_with_the_program():

@@ -136,7 +136,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
     """Judge a function that calls wrong ones."""
     replaceable = [fault for fault in faults if _can_be_replaced(fault)]
     if not replaceable:
-        return diagnose(subject, exercise)
+        return _judge_class(subject, exercise, [fault for fault in faults if inspect.isclass(fault.subject.value)])
     as_it_is = correct_as_is(subject, exercise)
     if as_it_is is not None:
         return as_it_is
@@ -148,10 +148,29 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
                 replaceable = fewer
         return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
     if again.status == "wrong" and all(each.verdict.status == "wrong" for each in replaceable):  # its own mistake shows only now
-        names = ", ".join(each.subject.name for each in replaceable)
-        own = replace(again.causes[0], proof=TEXTS["with_replacement"].format(name=names))
-        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, ALSO_WRONG.format(name=names)))
+        return _also_wrong(again, replaceable)
     return diagnose(subject, exercise)
+
+
+def _judge_class(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """Judge a class that may use wrong ones, then with correct parts in their places."""
+    if exercise.calls not in ("layer", "block") or not faults or any(each.verdict.status != "wrong" for each in faults):
+        return diagnose(subject, exercise)
+    as_it_is = correct_as_is(subject, exercise)
+    if as_it_is is not None:
+        return as_it_is
+    again = diagnose(replace(subject, has_wrong_parts=True), exercise)
+    if again.is_correct:
+        return replace(again, status="wrong", causes=(_cause([each.subject for each in faults]),))
+    return diagnose(subject, exercise) if again.trial is None else _also_wrong(again, faults)
+
+
+def _also_wrong(verdict: Verdict, others: Sequence[Judged]) -> Verdict:
+    """Return the verdict on a subject's own mistake, which was found with other wrong ones replaced."""
+    names = ", ".join(each.subject.name for each in others)
+    is_proved = verdict.status == "wrong" and bool(verdict.causes)
+    own = [replace(each, proof=TEXTS["with_replacement"].format(name=names)) if is_proved else each for each in verdict.causes[:1]]
+    return replace(verdict, causes=(*own, *verdict.causes[1:]), notes=(*verdict.notes, ALSO_WRONG.format(name=names)))
 
 
 def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:

@@ -18,6 +18,7 @@ from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import program_of
 from headway.practice.diagnosis.repair.search import find_repair
 from headway.practice.diagnosis.repair.text import applied
@@ -41,13 +42,16 @@ Judged = tuple[Subject, Exercise, Verdict]
 def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Iterator[list[Verdict]]:
     """Yield the verdicts on a file's subjects with the smallest changes that make them right, after each search for one.
 
-    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
+    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed. Those in doubt come last,
+    because there may be no time for them.
 
     right   names of the subjects of the file that are right, which are changed last
     """
     repairs: dict[str, Repair] = {}
     found = {subject.name: verdict for subject, _, verdict in judged}
-    for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
+    for subject, exercise, verdict in sorted(
+        judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]))
+    ):
         if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
                 found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
@@ -76,8 +80,8 @@ def with_repair(
     right     names of the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
-    is_stack = exercise.calls == "stack"  # an edit may turn a convention that nobody listed into a known one
-    if verdict.is_correct or is_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
+    is_open_stack = exercise.calls == "stack" and verdict.status != "wrong"  # an edit may turn an unlisted convention into a known one
+    if verdict.is_correct or is_open_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
@@ -101,9 +105,11 @@ def with_repair(
         trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
         is_open = is_in_doubt(verdict)
         is_single = is_open and not _is_named(subject, exercise)
-        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open)
+        known = verdict.trial if is_known and verdict.status == "wrong" else None
+        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open, known=known)
     if repair is None:
-        return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
+        is_confirmed = verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes)
+        return replace(verdict, causes=_located(verdict, subject), is_confirmed=is_confirmed)
     if is_doubted or "parameters" in names:
         return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
@@ -160,6 +166,16 @@ def _with_edits(subject: Subject, repairs: Sequence[Repair]) -> Subject | None:
     if not isinstance(module, ModuleType):
         return None
     return next((each for each in subjects_of(module, text) if each.name == subject.name), None)
+
+
+def _located(verdict: Verdict, subject: Subject) -> tuple[Cause, ...]:
+    """Return the causes of a wrong verdict, one without a line at the first line where the program leaves the way of right ones."""
+    if verdict.status != "wrong" or verdict.trial is None or all(cause.line is not None for cause in verdict.causes):
+        return verdict.causes
+    with suppress(Exception):  # a program of an unforeseen kind
+        line = first_departure(subject, verdict.trial)
+        return tuple(cause if cause.line is not None else replace(cause, line=line) for cause in verdict.causes)
+    return verdict.causes
 
 
 def _at(cause: Cause, repair: Repair) -> Cause:

@@ -44,6 +44,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
     without_norms = replace(exercise, roles=tuple(norms))
     if not any(role.startswith("norm") for call in calls for role in call.assignment.roles):
         calls = instance_calls(subject, without_norms, library, layer_assignments)
+    if subject.has_wrong_parts:
+        return _wired_calls(subject, without_norms, library)
     has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls

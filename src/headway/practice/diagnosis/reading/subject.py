@@ -30,6 +30,7 @@ class Subject:
     module     the module that defines it; None for a function that was passed alone
     imports    array libraries that the file imports, in order
     text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
+    has_wrong_parts   True if it uses classes that are wrong, so that it is called with correct parts in their places
     tried      its trials by exercise, kept by diagnosis.checks.trials; a copy by dataclasses.replace has none
     """
 
@@ -40,6 +41,7 @@ class Subject:
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
+    has_wrong_parts: bool = False
     tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property

@@ -9,16 +9,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headway.practice.diagnosis.repair.context import Context, larger_of, own_expressions, settings_of
+from headway.practice.diagnosis.repair.context import Context, idioms_of, larger_of, own_expressions, settings_of
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import layers_like, parallel
+from headway.practice.diagnosis.repair.parallels import layers_like, parallel, sublayers
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
+from headway.practice.diagnosis.repair.templates import parsed, table
 from headway.practice.diagnosis.repair.tree import places
+from headway.practice.diagnosis.repair.twins import of_twins
 from headway.practice.diagnosis.repair.undefined import definitions, settings
 
 _SUSPECT_BONUS = 0.8
@@ -78,10 +80,12 @@ def changes(
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
     alias = alias_of(program, library)
-    functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
+    held_names = vars(program.subject.module).items() if program.subject.module is not None else ()
+    functions = [name for name, value in held_names if _is_own(value, program)]
+    classes = [name for name, value in held_names if inspect.isclass(value) and _is_left_out(name, value, program)]
     found: list[Change] = []
     near = near or Nearness()
-    raising = _raising(program.statements, seen)
+    raising, idioms = _raising(program.statements, seen), idioms_of(program.statements)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
@@ -107,6 +111,8 @@ def changes(
                 larger_of(nodes),
                 settings_of(nodes, seen),
                 raising,
+                idioms,
+                classes,
             )
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
@@ -120,15 +126,7 @@ def changes(
                 ]
                 found += [change for change in here if change.cost <= most - MOST_SAVED]
 
-    found.sort(key=lambda change: change.cost)
     lines = {*suspects, *near.departures, *near.sources}
-    likely = sorted((each for each in found if each.line in lines), key=lambda change: change.line not in near.departures)
-    foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
-    for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
-        if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):
-            del foreseen[id(change)]
-    found = [replace(each, cost=each.cost + foreseen[id(each)]) if id(each) in foreseen else each for each in found]
-    found = [each for each in found if each.cost <= most]
 
     def adjusted(change: Change) -> float:
         bonus = max(
@@ -138,6 +136,15 @@ def changes(
         )
         return change.cost - bonus + _TRUST * (change.statement in right)
 
+    found.sort(key=adjusted)
+    likely = [each for each in found if each.line in lines]
+    foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
+    for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
+        if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):
+            del foreseen[id(change)]
+    found = [replace(each, cost=each.cost + foreseen[id(each)]) if id(each) in foreseen else each for each in found]
+    found += of_twins(found, program.statements, lines)
+    found = [each for each in found if each.cost <= most]
     found.sort(key=adjusted)
     return found
 
@@ -160,6 +167,13 @@ def _raising(statements: Sequence[ast.stmt], seen: Observation) -> frozenset[int
 def _is_own(value: Any, program: Program) -> bool:
     """Return True for another function of the file."""
     return inspect.isfunction(value) and value.__code__.co_filename == program.path and value.__name__ != program.subject.name
+
+
+def _is_left_out(name: str, value: type, program: Program) -> bool:
+    """Return True for another class of the file that the program does not use."""
+    return value.__module__ == getattr(program.subject.module, "__name__", None) and name not in {
+        defined for statement in program.statements for defined in _defined(statement)
+    }
 
 
 def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDef | ast.Lambda | None, list[ast.AST]]]:
@@ -201,6 +215,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         if (is_called or is_base) and isinstance(new, ast.Constant):
             continue
         yield _change(site, cost, new)
+    if site.field == "iter" and isinstance(getattr(site.parent, "target", None), ast.Tuple):  # each element is unpacked
+        yield from (_change(site, 1.3, parsed(text, {"E": site.node})) for text in table()["wraps"]["unpacked"])
     if (
         is_called
         or is_base
@@ -283,6 +299,7 @@ def _rewritten(
         yield 1.5, [node], [ast.Return(node.value)]
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
+        yield from sublayers(node, context.unused_parts)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)
         yield (

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.observation import Names, Observation, Seen
+
+Variant = tuple[float, ast.expr]
+"""Cost and the new expression."""
 
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
@@ -36,6 +40,8 @@ class Context:
     larger     operations of the function with a name, an attribute or a number as an operand, by the source of the operand
     settings   numbers that the function reads from an object other than self, such as config.n_embd, by their source
     raising    ids of the operands of the expression that raised
+    idioms     calls of methods that exchange axes, as the program writes them
+    classes    classes of the file that the program does not use
     """
 
     names: Names
@@ -55,11 +61,41 @@ class Context:
     larger: Mapping[str, Sequence[ast.expr]] = field(default_factory=dict)
     settings: Mapping[str, Seen] = field(default_factory=dict)
     raising: frozenset[int] = frozenset()
+    idioms: Sequence[ast.Call] = ()
+    classes: Sequence[str] = ()
+
+    @property
+    def unused_parts(self) -> list[str]:
+        """Return the attributes of self that hold functions or objects which the function does not use."""
+        names = sorted(each.removeprefix("self.") for each in self.unused if each.startswith("self."))
+        return [name for name in names if name in self.held and self.held[name].kind not in PLAIN]
 
     @property
     def known(self) -> dict[str, Seen]:
         """Return the values in scope by their source: variables, attributes of self and settings."""
         return {**self.names.variables, **{f"self.{name}": seen for name, seen in self.held.items()}, **self.settings}
+
+
+PLAIN = ("int", "float", "bool", "str", "list", "tuple", "dict", "NoneType", "Size", "float array", "int array", "bool array")
+"""Kinds of values that are neither functions nor objects of a class."""
+
+EXCHANGES = ("transpose", "swapaxes", "permute", "permute_dims", "movedim", "moveaxis")
+
+
+def idioms_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
+    """Return the different calls of methods that exchange axes which are written as numbers."""
+    calls = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Call) and not node.keywords]
+    found = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr in EXCHANGES and node.args]
+    plain = [
+        node
+        for node in found
+        if not any(isinstance(part, ast.Name | ast.Attribute | ast.Call) for each in node.args for part in ast.walk(each))
+    ]
+    return list({ast.unparse(ast.Call(ast.Name(_method(node)), node.args, [])): node for node in plain}.values())
+
+
+def _method(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.expr]:
@@ -89,3 +125,18 @@ def settings_of(nodes: Sequence[ast.AST], seen: Observation) -> dict[str, Seen]:
     read = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id != "self"]
     values = {ast.unparse(node): seen.expressions.get(id(node)) for node in read}
     return {text: value for text, value in values.items() if value is not None and value.kind in ("int", "float")}
+
+
+def is_module(node: ast.expr, context: Context) -> bool:
+    """Return True for `np`, `torch.nn.functional` or `self`: what a call without its function would leave nothing of."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id not in context.names.variables and root.id != "x"
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the expression of a number or another constant."""
+    if type(value) in (int, float) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)

@@ -8,14 +8,11 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from headway.practice.diagnosis.repair.context import Context
+from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
+from headway.practice.diagnosis.repair.nesting import attending_elsewhere, interleaved, moved_inside, moved_outside, unstepped
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
-
-Variant = tuple[float, ast.expr]
-"""Cost and the new expression."""
 
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 MAX_SIZES = 5
@@ -48,7 +45,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield 1.2, node.operand
     elif isinstance(node, ast.BinOp):
         yield from _operations(node, context.expressions.get(id(node)))
-        yield from _moved_inside(node, context)
+        yield from moved_inside(node, context)
     elif isinstance(node, ast.Compare):
         yield from _comparisons(node)
     elif isinstance(node, ast.BoolOp):
@@ -83,13 +80,6 @@ def number_of(node: ast.AST) -> float | int | None:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value  # type: ignore[return-value]
     return None
-
-
-def literal(value: Any) -> ast.expr:
-    """Return the expression of a number or another constant."""
-    if type(value) in (int, float) and value < 0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
-    return ast.Constant(value)
 
 
 def _numbers(number: float) -> Iterator[Variant]:
@@ -245,20 +235,6 @@ def _is_masking(term: ast.expr) -> bool:
     return any(re.search("mask|causal|tri[lu]", name.lower()) for name in names)
 
 
-def _moved_inside(node: ast.BinOp, context: Context) -> Iterator[Variant]:
-    """Yield an operation with the result of a call as one with the call's operand: √var + eps as √(var + eps)."""
-    inner = node.left
-    if not isinstance(node.op, ast.Add | ast.Sub):
-        return
-    if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow):
-        yield 1.3, ast.BinOp(ast.BinOp(inner.left, node.op, node.right), inner.op, inner.right)
-    elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and not _is_module(inner.func.value, context):
-        moved = ast.BinOp(inner.func.value, node.op, node.right)
-        yield 1.3, ast.Call(ast.Attribute(moved, inner.func.attr, ast.Load()), inner.args, inner.keywords)
-    elif isinstance(inner, ast.Call) and inner.args and not isinstance(inner.args[0], ast.Starred):
-        yield 1.3, ast.Call(inner.func, [ast.BinOp(inner.args[0], node.op, node.right), *inner.args[1:]], inner.keywords)
-
-
 def _comparisons(node: ast.Compare) -> Iterator[Variant]:
     if len(node.ops) != 1:
         return
@@ -324,6 +300,9 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("transpose", "swapaxes") and len(arguments) == 2:
         for pair in ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3)):
             yield 1.3, ast.Call(node.func, [literal(pair[0]), literal(pair[1])], keywords)
+    yield from moved_outside(node, context)
+    yield from ((1.25, each) for each in interleaved(node, context.alias))
+    yield from ((1.3, each) for each in (*attending_elsewhere(node, context), *unstepped(node)))
     for index in range(len(keywords)):
         yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
     for index in range(1, len(arguments)):
@@ -334,7 +313,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("reshape", "view"):
         base = (
             node.func.value
-            if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context)
+            if isinstance(node.func, ast.Attribute) and not is_module(node.func.value, context)
             else (arguments or [node])[0]
         )
         for text in table()["transposes"].get(context.library, ()):
@@ -345,7 +324,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield cost, ast.Call(node.func, arguments, [*keywords, *added])
     if arguments and not isinstance(arguments[0], ast.Starred):
         yield 1.5, arguments[0]  # f(x) → x
-    if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context):
+    if isinstance(node.func, ast.Attribute) and not is_module(node.func.value, context):
         yield 1.4, node.func.value  # x.f() → x
 
 
@@ -374,14 +353,6 @@ def _keywords(text: str) -> list[ast.keyword]:
     call = ast.parse(f"f({text})", mode="eval").body
     assert isinstance(call, ast.Call)
     return call.keywords
-
-
-def _is_module(node: ast.expr, context: Context) -> bool:
-    """Return True for `np`, `torch.nn.functional` or `self`: what a call without its function would leave nothing of."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return isinstance(root, ast.Name) and root.id not in context.names.variables and root.id != "x"
 
 
 def _swapped(items: Sequence[ast.expr], one: int, other: int) -> tuple[ast.expr, ...]:

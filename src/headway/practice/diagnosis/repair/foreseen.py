@@ -30,12 +30,14 @@ MAX_VALUES, SECONDS = 4000, 1.0
 NOTED = "__headway_noted__"
 """Name of the function that foreseen expressions call with each value."""
 _UNNOTED = (ast.Slice, ast.Starred, ast.Constant, ast.Lambda, ast.JoinedStr, ast.FormattedValue, ast.NamedExpr)
-_WITH_EFFECT = frozenset(("append", "extend", "pop", "popitem", "insert", "remove", "update", "next", "add_", "step", "backward", "super"))
-"""Functions and methods that are not called again."""
+_WITH_EFFECT = frozenset(("append", "extend", "pop", "popitem", "insert", "remove", "update", "next", "step", "backward", "super"))
+"""Functions and methods that are not called again, besides those of torch that change a tensor in place."""
 
 ARRIVES, REACHES, RUNS, UNCHANGED, RAISES = -0.8, -0.4, -0.4, 2.0, 2.1
 """Additional costs of a change after which its statement computes a value of right programs that the program lacks, such a value where
 it computes another one, a value where it raises, the same value as before, or none."""
+REORDERS, LEAVES = -0.4, 0.3
+"""Additional costs of a change after which a statement that computes a value of right programs computes its numbers in another order, or others."""
 MOST_SAVED = ARRIVES
 
 
@@ -95,7 +97,7 @@ class Foresight:
             return 0.0
         root, old, path, new = made
         frame = self.recorder.frames.get(id(root))
-        if frame is None or not self._is_faithful(root, frame):
+        if frame is None or _has_effect(new) or not self._is_faithful(root, frame):
             return 0.0
         values: dict[int, Any] = {}
         locate(new, old)
@@ -123,8 +125,11 @@ class Foresight:
         seen = self.recorder.values.get(id(root))
         if seen is None:
             return RUNS
-        is_same = seen.digest is not None and self.recorder.counts.get(id(root)) == 1 and digest(value) == seen.digest
-        return UNCHANGED if is_same else 0.0
+        if seen.digest is not None and self.recorder.counts.get(id(root)) == 1 and digest(value) == seen.digest:
+            return UNCHANGED
+        if seen.signature is None or not self.path.has(seen.signature):
+            return 0.0
+        return REORDERS if any(map(Milestones((seen.signature,)).reached, [_signatures(value)])) else LEAVES
 
     def _expression(self, change: Change) -> tuple[ast.expr, ast.AST, list[_Place], ast.expr] | None:
         """Return the expression of the statement that a change concerns, the old node with its place, and the new one."""
@@ -154,7 +159,7 @@ class Foresight:
         return self._faithful[id(root)]
 
     def _is_same_again(self, root: ast.expr, frame: Frame) -> bool:
-        if any(getattr(node, "attr", getattr(node, "id", "")) in _WITH_EFFECT for node in ast.walk(root)):
+        if _has_effect(root):
             return False
         seen, code = self.recorder.values.get(id(root)), _compiled(root)
         if seen is None:
@@ -164,6 +169,12 @@ class Foresight:
                 return code is not None and digest(eval(code, dict(frame.names))) == seen.digest
         except Exception:
             return False
+
+
+def _has_effect(node: ast.AST) -> bool:
+    """Return True for an expression that calls what changes its operands or an object, such as `scores.masked_fill_(…)`."""
+    names = [getattr(each, "attr", getattr(each, "id", "")) for each in ast.walk(node)]
+    return any(name in _WITH_EFFECT or (name.endswith("_") and not name.startswith("_")) for name in names)
 
 
 def _signatures(value: Any) -> list[Signature | None]:

@@ -234,8 +234,18 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
     return [(name, each) for name, each in held.items() if not name.startswith("_") and name != "training"][:MAX_ATTRIBUTES]
 
 
+def _numbers_of(value: Any) -> Any:
+    """Return the array that a tensor of the file's own class holds; other values as they are."""
+    if getattr(value, "dtype", None) is None and hasattr(value, "__dict__"):
+        inner = vars(value).get("data", vars(value).get("value"))
+        if getattr(inner, "dtype", None) is not None and hasattr(inner, "shape"):
+            return inner
+    return value
+
+
 def digest(value: Any) -> int | None:
     """Return a number that is equal for arrays and numbers that are equal up to rounding; None for other values."""
+    value = _numbers_of(value)
     if isinstance(value, bool | int | float):
         return hash(str(value) if isinstance(value, bool) else f"{value:.5g}")
     if getattr(value, "dtype", None) is None or not hasattr(value, "shape"):
@@ -260,6 +270,7 @@ def digest(value: Any) -> int | None:
 
 def signature(value: Any) -> Signature | None:
     """Return what identifies the numbers of an array in any order; None for other values, and for less than three numbers or equal ones."""
+    value = _numbers_of(value)
     if getattr(value, "dtype", None) is None or not hasattr(value, "shape"):
         return None
     try:
@@ -284,6 +295,7 @@ HUGE = 1e8
 def described(value: Any) -> Seen:
     """Return the kind, shape and digest of a value."""
     try:
+        value = _numbers_of(value)
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     except Exception:  # a property of the learner's own class
         shape, dtype = None, None

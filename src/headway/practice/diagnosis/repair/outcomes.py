@@ -31,7 +31,7 @@ MAX_RAISING = 24
 
 def call_of(trial: Trial, subject: Subject) -> Call:
     """Return the trial's call for a changed subject, without what is known of the old one."""
-    fresh: dict[str, Any] = {"made": {}, "unmade": {}, "slots": {}} if hasattr(trial.call, "made") else {}
+    fresh: dict[str, Any] = {name: {} for name in ("made", "unmade", "slots") if hasattr(trial.call, name)}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
 
 
@@ -105,8 +105,14 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
     if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected) and expected:
         shares = [share_of_matching(*pair, decimals) for pair in zip(answer, expected, strict=True)]
         return min(0.99, sum(shares) / len(shares))
+    if isinstance(answer, dict) and isinstance(expected, dict):
+        return _share_of_entries(answer, expected, decimals)
     if isinstance(answer, Raised) or not isinstance(expected, numpy.ndarray) or not isinstance(answer, numpy.ndarray):
         return 0.0
+    if answer.ndim == expected.ndim == 1 and {answer.dtype.kind, expected.dtype.kind} <= set("iu") and answer.size != expected.size:
+        length = min(answer.size, expected.size)  # tokens, of which some are missing
+        num_same = int(numpy.cumprod(answer[:length] == expected[:length]).sum())
+        return 0.02 + 0.9 * num_same / max(answer.size, expected.size)
     if answer.shape != expected.shape or not expected.size or answer.dtype.kind not in "biuf":
         return 0.0
     with numpy.errstate(all="ignore"):
@@ -115,6 +121,14 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
         close = (error <= tolerance * size + rounding / 2) | (answer == expected)
         near = float(1 / (1 + numpy.nanmean(numpy.where(numpy.isfinite(error), error, 1e6)) / size))
     return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
+
+
+def _share_of_entries(answer: dict[Any, Any], expected: dict[Any, Any], decimals: int | None) -> float:
+    """Return the share of the entries of two dicts that match; a key alone counts as half of one."""
+    keys = answer.keys() | expected.keys()
+    both = answer.keys() & expected.keys()
+    num_same = sum(share_of_matching(answer[key], expected[key], decimals) == 1.0 for key in both)
+    return 0.99 * (len(both) + num_same) / (2 * len(keys)) if keys else 0.0
 
 
 def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import copy
+import difflib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 MAX_COPIES = 6
 """Variables to which one statement is repeated."""
@@ -31,6 +35,52 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+MAX_SUBLAYERS = 6
+"""Orders in which unused attributes take the places of others."""
+
+
+def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment followed by itself with unused attributes of self in place of its own, as of attention and feed-forward.
+
+    unused   attributes that the function does not read
+    """
+    used = list(dict.fromkeys(each.attr for each in ast.walk(node.value) if _is_of_self(each)))  # type: ignore[attr-defined]
+    if not used or _name_of(node) is None or not isinstance(node.targets[0], ast.Name):
+        return
+    orders = sorted(itertools.permutations(unused, len(used)), key=lambda order: -sum(map(_likeness, used, order)))
+    for order in orders[:MAX_SUBLAYERS]:
+        other = _WithAttributes(dict(zip(used, order, strict=True)))
+        for value in (other.visit(copy.deepcopy(node.value)), _OneOperand().visit(other.visit(copy.deepcopy(node.value)))):
+            yield 1.4, [node], [node, ast.Assign(node.targets, value)]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def _is_of_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+@dataclass(frozen=True)
+class _WithAttributes(ast.NodeTransformer):
+    """The expression with other attributes of self."""
+
+    names: Mapping[str, str]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        return ast.Attribute(node.value, self.names.get(node.attr, node.attr), node.ctx) if _is_of_self(node) else node
+
+
+class _OneOperand(ast.NodeTransformer):
+    """The expression with calls of attributes of self that are given their first operand only."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        return ast.Call(node.func, node.args[:1], []) if _is_of_self(node.func) else node
 
 
 def layers_like(node: ast.expr, others: Sequence[ast.expr]) -> Iterator[tuple[float, ast.expr]]:

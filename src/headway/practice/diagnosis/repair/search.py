@@ -15,6 +15,7 @@ from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.outcomes import (
     MAX_RAISING,
+    MAX_TRIALS,
     answered,
     call_of,
     farthest,
@@ -27,6 +28,7 @@ from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
+from headway.practice.diagnosis.repair.twins import is_of_twins
 from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
@@ -43,10 +45,12 @@ MAX_SAME = 2
 RECORDING = 2.0
 SHARE_OF_FIRSTS = 0.4
 SHARE_OF_NEXT = 0.4
-"""First changes whose milestones are counted, those of them that reach the same ones, the work for each, the share of the work for all, and the
+"""First changes whose milestones are counted, those of a line that reach the same ones, the work for each, the share of the work for all, and the
 share of what is left for the second changes of each."""
 SHARE_OF_CONVENTIONS, SHARE_IN_DOUBT = 0.67, 0.33
 """Shares of the work for pairs that the conventions of single changes get first, and the same where the program's convention is in doubt."""
+NEARER = 0.03
+"""Share of the elements of an output by which a program has to come nearer."""
 OBSERVING = 10.0
 """Calls that the values after a first change count as."""
 MAX_FIRST = 12
@@ -73,6 +77,7 @@ def find_repair(
     is_single: bool = False,
     is_doubted: bool = False,
     effort: float = 1.0,
+    known: Trial | None = None,
 ) -> Repair | None:
     """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
 
@@ -82,17 +87,20 @@ def find_repair(
     is_single True to consider single changes only
     is_doubted  True to consider only pairs of changes of which the first alone makes the program compute more values of right programs
     effort    share of the usual work
+    known     the trial whose outputs a mistake explains: its conventions are considered first
     """
     program = program_of(subject)
     if program is None:
         return None
     wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial))]
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
+    if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
+        chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
     searches = [_search(program, trial, trials, trusted) for trial in chosen]
     for search in searches[1:]:
         search.tried = searches[0].tried
-    sources = [_all_candidates(search, suspects, searches) for search in searches]
+    sources = [_all_candidates(search, suspects, searches, is_doubted=is_doubted) for search in searches]
     for share in (*SHARES, SHARE_OF_REST if is_single else SHARE_OF_REST / 2 if is_doubted else 0.0):
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
             search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
@@ -118,6 +126,11 @@ def find_repair(
     return None
 
 
+def _is_alike(one: Trial, other: Trial) -> bool:
+    """Return True for trials of the same call under the same conventions, maybe of other probes."""
+    return one.call is other.call and one.conventions == other.conventions
+
+
 def _with_other_inputs(subject: Subject, trials: Sequence[Trial]) -> list[Trial]:
     """Return trials that give other inputs to a subject that answers no probe: its mistake may be the reason that no convention seems likelier."""
     if not trials or any(trial.num_matching() or any(map(is_endless, trial.answers)) for trial in trials):  # endless calls take long
@@ -141,13 +154,17 @@ def _work_of(searches: Sequence[Search], place: int) -> float:
     return WORK.get(searches[place].trial.call.library, 1000) * share
 
 
-def _all_candidates(search: Search, suspects: Sequence[int], searches: Sequence[Search]) -> Iterator[Change]:
-    """Yield the changes of a program, cheapest first; the same for conventions that give it the same inputs."""
+def _all_candidates(search: Search, suspects: Sequence[int], searches: Sequence[Search], *, is_doubted: bool) -> Iterator[Change]:
+    """Yield the changes of a program, cheapest first; the same for conventions that give it the same inputs.
+
+    In doubt no change concerns several statements: a norm of the queries and of the keys may be a convention of which nobody knows.
+    """
     probe = search.order[0]
     known = (each for each in searches if each.candidates and each.order[0].name == probe.name)
     alike = next((each for each in known if is_called_alike(each.trial, search.trial, probe)), None)
     if alike is None:
-        search.candidates = _candidates(search, (), suspects)
+        found = _candidates(search, (), suspects)
+        search.candidates = [each for each in found if not is_of_twins(each)] if is_doubted else found
     else:
         search.candidates, search.unit, search.num_reached = alike.candidates, alike.unit, alike.num_reached
     yield from search.candidates
@@ -189,19 +206,21 @@ def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = Fals
 def _firsts(search: Search) -> list[tuple[int, Change]]:
     """Return the changes after which the program comes nearer, nearest first, with the number of probes that match before one that does not.
 
-    A program is nearer if more probes match, if it reaches more milestones on the first one, or if it no longer raises.
+    A program is nearer if more probes match, if it reaches more milestones on the first one, if more of that output matches, or if it no longer
+    raises.
     """
     probe, length = search.order[0], len(search.order)
     path = search.milestones(probe)[1]
     stage = Stage(search.program, search.trial, probe, is_recording=True)
     nearer = {id(change): min(int(-closeness * length + 1e-6), length - 1) for closeness, _, change in search.steps}
+    shares = {id(change): round(-closeness, 3) for closeness, _, change in search.steps if -closeness > search.baseline + NEARER / length}
     likely = [change for change in search.candidates if change.cost <= MAX_COST_OF_SECOND and not change.is_none]
     steps = [each[2] for each in sorted(search.steps, key=lambda step: step[:2])[:MAX_FIRST]]
     running = {id(change) for change in search.running}
     likely = [*steps, *search.running[:MAX_FIRST], *likely[:MAX_FIRST_TRIED]]
     base, limit = search.num_reached, search.work * (1 - SHARE_OF_FIRSTS)
-    ranked: list[tuple[int, int, int, Change]] = []
-    same: dict[frozenset[int], int] = {}
+    ranked: list[tuple[int, int, float, int, Change]] = []
+    same: dict[tuple[frozenset[int], float, int], int] = {}
     for place, change in enumerate({id(each): each for each in likely}.values()):
         if search.work <= limit:
             break
@@ -212,12 +231,13 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
                 continue
             answered(replace(search.trial, call=call), probe)
             reached = frozenset(path.reached([each.signature for each in stage.values.values()]))
-        num_right = nearer.get(id(change), 0)
-        if num_right or len(reached) > base or id(change) in running:
-            same[reached] = same.get(reached, 0) + 1
-            if same[reached] <= MAX_SAME:
-                ranked.append((-num_right, -len(reached), place, change))
-    return [(-each[0], each[3]) for each in sorted(ranked, key=lambda each: each[:3])[:MAX_FIRST]]
+        num_right, share = nearer.get(id(change), 0), shares.get(id(change), 0.0)
+        if num_right or len(reached) > base or share or id(change) in running:
+            kind = reached, share, change.line
+            same[kind] = same.get(kind, 0) + 1
+            if same[kind] <= MAX_SAME:
+                ranked.append((-num_right, -len(reached), -share, place, change))
+    return [(-each[0], each[4]) for each in sorted(ranked, key=lambda each: each[:4])[:MAX_FIRST]]
 
 
 def _search(program: Program, trial: Trial, trials: Sequence[Trial], trusted: Collection[str]) -> Search:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from headway.practice.diagnosis.repair.context import Context
-from headway.practice.diagnosis.repair.expressions import Variant
+from headway.practice.diagnosis.repair.context import PLAIN, Context, Variant
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
@@ -26,12 +25,19 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             text = text.replace(hole, name)
         return parsed(text.replace(f"{alias}.", f"{context.alias}."), {"E": node})
 
+    if isinstance(node, ast.Name) and own is not None and not own.is_array and own.kind not in ("int", "float", "bool", "str"):
+        yield from ((1.4, made(f"{name}(E)")) for name in context.classes[:MAX_OTHERS])  # a part that a constructor makes of its settings
+    if own is not None and (len(own.shape) > 2 or own.kind not in PLAIN):
+        for idiom in () if context.library != "numpy" and (own.is_array or own.kind == "callable") else context.idioms:
+            assert isinstance(idiom.func, ast.Attribute)
+            yield 1.6, ast.Call(ast.Attribute(node, idiom.func.attr, ast.Load()), idiom.args, [])
     if own is not None and own.kind not in ("int", "float") and not own.is_array:
         if own.kind in ("list", "tuple", "str", "dict"):
             yield 1.5, made("len(E)")
         if own.kind in ("list", "tuple", "Size"):
             yield from ((1.5, made(f"E[{index}]")) for index in (0, 1, -1, -2, 2))
         if own.kind in ("list", "tuple"):
+            yield from ((1.7, made(text)) for text in table()["wraps"]["list"])
             yield from ((1.6, made(text)) for text in table()["joins"].get(context.library, ()))
         return
     for each in context.lacking:
@@ -41,9 +47,13 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             optional = sorted(context.optional & (_names_of(new) - _names_of(node)))
             if optional:
                 yield 1.2, parsed("N if M is not None else E", {"N": new, "M": ast.Name(optional[0], ast.Load()), "E": node})
+    if own is not None and own.kind == "complex array":
+        yield from ((1.4, made(text)) for text in table()["wraps"]["complex_torch" if context.library == "torch" else "complex_numpy"])
     for text in table()["wraps"]["any"]:
         yield 2.2, made(text)
     if own is not None and not own.is_array:
+        if own.kind == "int" and not isinstance(node, ast.Constant):
+            yield 1.6, made("E ** 0.5")
         for text in table()["wraps"]["number"]:
             yield 2.3, made(text)
         for name, _ in [*_others(context, "number")][:MAX_OTHERS]:
@@ -77,6 +87,9 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         if "mask" in name.lower() or seen.kind == "bool array":
             for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
                 yield 1.2 if name in context.unused else 2.4, made(text, M=name)
+    if own is not None and own.kind == "int array":
+        for name in sorted(each for each in context.unused if context.known.get(each, Seen("")).is_array):
+            yield from ((1.3, made(text, A=name)) for text in table()["places"][context.library if context.library == "torch" else "numpy"])
     if own is not None and isinstance(node, ast.Attribute):
         yield from ((1.5, made(text.replace("S", size))) for text in _crops(own) for size in _lengths(context))
     for name, _ in [*_others(context, "size")][:MAX_OTHERS]:

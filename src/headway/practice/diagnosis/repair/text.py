@@ -54,7 +54,7 @@ def _source(node: ast.AST | list[ast.stmt]) -> str:
 def edits_of(program: Program, found: Sequence[Change]) -> tuple[Edit, ...] | None:
     """Return the edits of the file that make the changes, or None if the edited text is not the changed program."""
     lines = program.subject.text.splitlines()
-    edits = sorted((_edit(change, lines) for change in found), key=lambda edit: (edit.line, edit.column))
+    edits = sorted((edit for change in found for edit in _edits(change, lines)), key=lambda edit: (edit.line, edit.column))
     for change in found:
         change.apply()
     try:
@@ -75,6 +75,15 @@ def edits_of(program: Program, found: Sequence[Change]) -> tuple[Edit, ...] | No
 def _reparsed(statement: ast.stmt) -> ast.stmt:
     """Return a statement as it is after being written and read: `-1` as a constant becomes an operation."""
     return ast.parse(ast.unparse(statement)).body[0]
+
+
+def _edits(change: Change, lines: Sequence[str]) -> list[Edit]:
+    """Return the edits of a change: one for each statement if it rewrites several, so that what is between them stays."""
+    if isinstance(change.old, list) and isinstance(change.new, list) and len(change.old) == len(change.new) > 1:
+        pairs = [(old, new) for old, new in zip(change.old, change.new, strict=True) if old is not new]
+        if all(isinstance(each, ast.Assign | ast.AugAssign) for pair in pairs for each in pair):
+            return [_range(old, old, ast.unparse(new), lines) for old, new in pairs]
+    return [_edit(change, lines)]
 
 
 def _edit(change: Change, lines: Sequence[str]) -> Edit:

@@ -19,6 +19,7 @@ from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_o
 from headway.practice.diagnosis.explain.failure import last_line
 from headway.practice.diagnosis.repair.donors import Values, donor_values
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
+from headway.practice.diagnosis.repair.nesting import is_reordered
 from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, num_suiting, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
@@ -122,6 +123,8 @@ class Search:
             if change.is_none or any(change.overlaps(other) for other in before):
                 continue
             chosen = (*before, change)
+            if before and all(map(is_reordered, chosen)):  # the order of all norms and residuals is a choice
+                continue
             with stage.changed(change) as call:
                 if call is None:
                     continue

@@ -1,0 +1,33 @@
+"""The line at which a program leaves the way of right programs, for a cause that no repair and no pattern locates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.repair.donors import donor_values
+from headway.practice.diagnosis.repair.milestones import departures, milestones
+from headway.practice.diagnosis.repair.outcomes import answered, call_of
+from headway.practice.diagnosis.repair.program import program_of
+
+
+def first_departure(subject: Subject, trial: Trial) -> int | None:
+    """Return the first line, in the order of execution, whose value is computed from milestones and is none; None if it is not known.
+
+    trial   outputs of the subject, some of which are wrong
+    """
+    program = program_of(subject)
+    pairs = zip(trial.probes, trial.answers, strict=True)
+    failing = sorted((probe for probe, answer in pairs if not trial.is_same(probe, answer)), key=lambda probe: num_numbers(probe.inputs))
+    recorded, recorder = (None, None) if program is None or not failing else program.recording()
+    if program is None or recorded is None or recorder is None:
+        return None
+    answered(replace(trial, call=call_of(trial, recorded)), failing[0])
+    donors = donor_values(trial.exercise, trial.call.library, failing[0].inputs)
+    others = {each.signature for _, values in donors for each in values.values() if each.signature is not None}
+    lines = departures(program.statements, recorder.values, milestones(trial, failing[0], others))
+    line_of = {id(node): node.lineno for node in recorder.nodes}
+    own = range(subject.line, subject.line + len(subject.source))
+    allowed = lines.intersection(own) if trial.call.is_wired else lines  # other lines are those of parts that are replaced
+    return next((line_of[node] for node in recorder.values if line_of[node] in allowed), None)
