@@ -31,7 +31,7 @@ NOTED = "__headway_noted__"
 """Name of the function that foreseen expressions call with each value."""
 _UNNOTED = (ast.Slice, ast.Starred, ast.Constant, ast.Lambda, ast.JoinedStr, ast.FormattedValue, ast.NamedExpr)
 _WITH_EFFECT = frozenset(("append", "extend", "pop", "popitem", "insert", "remove", "update", "next", "step", "backward", "super"))
-"""Functions and methods that are not called again, besides those of torch that change a tensor in place."""
+"""Functions and methods that are not called again, like those of torch that change a tensor in place."""
 
 ARRIVES, REACHES, RUNS, UNCHANGED, RAISES = -0.8, -0.4, -0.4, 2.0, 2.1
 """Additional costs of a change after which its statement computes a value of right programs that the program lacks, such a value where
