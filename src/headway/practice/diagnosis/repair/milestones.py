@@ -153,9 +153,19 @@ def sources(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
     found: set[int] = set()
     for nodes in inside.values():
         read = {name for node in nodes if node.lineno in lines for name in _names(node, ast.Load)}
-        assigned = [node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno not in lines]
+        others = [node for node in nodes if node.lineno not in lines]
+        assigned = [node for node in others if isinstance(node, ast.Assign | ast.AugAssign)]
         found |= {node.lineno for node in assigned if _names(node, ast.Store) & read or _of_self(node, ast.Store) & held}
+        found |= {node.lineno for node in others if _registered(node) & held}
     return found
+
+
+def _registered(node: ast.stmt) -> set[str]:
+    """Return the attribute that a call such as `self.register_buffer("mask", …)` sets."""
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(attr="register_buffer" | "register_parameter"), [ast.Constant(str(name)), *_])):
+            return {name}
+    return set()
 
 
 def _is_simple(node: ast.AST) -> TypeGuard[ast.stmt]:

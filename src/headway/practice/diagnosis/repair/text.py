@@ -45,7 +45,7 @@ def _short(code: str) -> str:
 
 def _source(node: ast.AST | list[ast.stmt]) -> str:
     if isinstance(node, list):
-        return "\n".join(ast.unparse(each) for each in node)
+        return "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in node)
     if isinstance(node, ast.operator):
         return ast.unparse(ast.BinOp(ast.Name("x"), node, ast.Name("x")))[2:-2]
     return ast.unparse(node)
