@@ -39,6 +39,19 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder next to `path`; rename it to `path`, which must not exist, if the block succeeds, remove it if the block raises."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        temporary.rename(path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def _copied_to(device: Path) -> Iterator[Path]:
     """Yield a temporary path; write its bytes to the device if the block succeeds."""
     with tempfile.TemporaryDirectory() as folder:

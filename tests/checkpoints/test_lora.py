@@ -94,6 +94,18 @@ def adapter_of_stories(folder: Path) -> Path:
     return write_adapter(folder, {place.name.removesuffix(".weight"): dict(leaves(loaded.weights))[path].shape}, lora_alpha=0.2)
 
 
+def test_merging_that_fails_leaves_no_folder(llama, adapter, tmp_path, monkeypatch):
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("headway.checkpoints.lora.save_tensors", fail)
+        with pytest.raises(OSError, match="No space left"):
+            merge_adapter(llama, adapter, tmp_path / "merged")
+    assert list(tmp_path.glob("*merged*")) == []
+    assert merge_adapter(llama, adapter, tmp_path / "merged") > 0
+
+
 def test_generation_with_an_adapter_equals_that_of_the_merged_folder(tmp_path):
     adapter = adapter_of_stories(tmp_path / "adapter")
     merge_adapter(resolve_model("stories"), adapter, tmp_path / "merged")

@@ -18,6 +18,7 @@ from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import expect_enough_tensors, some
 from headway.checkpoints.writing import save_tensors
 from headway.errors import CheckpointError, ModelNotFoundError, NotFiniteError, OptionError, UnsupportedError
+from headway.files import new_folder
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
 from headway.models.adapter import Update, with_updates
@@ -125,11 +126,11 @@ def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
         raise CheckpointError(
             f"got an adapter of {some(missing)}, expected tensors that {folder} has", hint=TIED_HINT if missing[0] in tied else HINT
         )
-    target.mkdir(parents=True)
-    for path in folder.iterdir():
-        if path.is_file() and path.suffix in (".json", ".txt", ".model", ".jinja", ".spm") and not path.name.endswith(".index.json"):
-            shutil.copyfile(path, target / path.name)
-    save_tensors(target / "model.safetensors", tensors, {"format": "pt"})
+    with new_folder(target) as written:
+        for path in folder.iterdir():
+            if path.is_file() and path.suffix in (".json", ".txt", ".model", ".jinja", ".spm") and not path.name.endswith(".index.json"):
+                shutil.copyfile(path, written / path.name)
+        save_tensors(written / "model.safetensors", tensors, {"format": "pt"})
     return len(changed)
 
 
