@@ -107,6 +107,8 @@ def with_repair(
         is_single = is_open and not _is_named(subject, exercise)
         known = verdict.trial if is_known and verdict.status == "wrong" else None
         repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open, known=known)
+        if repair is not None and chosen is subject and _is_coincidence(verdict, repair):
+            return replace(verdict, status="wrong", causes=(), notes=(), repair=repair)
     if repair is None:
         is_confirmed = verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes)
         return replace(verdict, causes=_located(verdict, subject), is_confirmed=is_confirmed)
@@ -117,6 +119,12 @@ def with_repair(
     notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
     status = verdict.status if error is not None and refuses(error, subject) else "wrong"
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
+    """Return True if the causes explain fewer than half of the outputs that the repair makes right."""
+    is_proved = any(cause.proof.en for cause in verdict.causes)
+    return is_proved and verdict.trial is not None and 2 * len(verdict.trial.probes) < repair.num_probes
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:

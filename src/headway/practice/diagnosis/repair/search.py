@@ -26,7 +26,7 @@ from headway.practice.diagnosis.repair.outcomes import (
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
-from headway.practice.diagnosis.repair.text import edits_of, says
+from headway.practice.diagnosis.repair.text import edits_of, num_characters, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
 from headway.practice.diagnosis.repair.twins import is_of_twins
 from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
@@ -108,7 +108,8 @@ def find_repair(
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
                 others = [] if any(map(is_endless, search.trial.answers)) else _alternatives(search, found[0])
-                return _repair(program, search, found, num_done, others)
+                shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=num_characters)
+                return _repair(program, search, (shortest,), num_done, [found[0], *others])
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):

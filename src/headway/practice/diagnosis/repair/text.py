@@ -51,6 +51,11 @@ def _source(node: ast.AST | list[ast.stmt]) -> str:
     return ast.unparse(node)
 
 
+def num_characters(change: Change) -> int:
+    """Return the length of a change as text."""
+    return len(_source(change.old)) + len(_source(change.new))
+
+
 def edits_of(program: Program, found: Sequence[Change]) -> tuple[Edit, ...] | None:
     """Return the edits of the file that make the changes, or None if the edited text is not the changed program."""
     lines = program.subject.text.splitlines()
