@@ -184,9 +184,12 @@ class FeedForward(nn.Module):
 """
 
 
-def test_a_part_that_reads_what_its_config_lacks_is_not_correct(tmp_path):
-    assert diagnose(subject_of(tmp_path, CONFIGURED, "FeedForward"), exercise("feed_forward")).is_correct
-    lacking = CONFIGURED.replace("nn.Linear(4 * config.n_embd, config.n_embd", "nn.Linear(4 * config.n_embd, config.d_model")
+@pytest.mark.parametrize("held", ["", "self."])
+def test_a_part_that_reads_what_its_config_lacks_is_not_correct(tmp_path, held):
+    text = CONFIGURED.replace("config.", f"{held}config.").replace("__init__()\n", "__init__()\n        self.config = config\n")
+    assert diagnose(subject_of(tmp_path, text, "FeedForward"), exercise("feed_forward")).is_correct
+    lacking = text.replace(f"{held}config.n_embd)\n        self.dropout", f"{held}config.d_model)\n        self.dropout")
+    assert lacking != text
     verdict = diagnose(subject_of(tmp_path, lacking, "FeedForward"), exercise("feed_forward"))
     assert verdict.status == "could not run"
     assert "d_model" in verdict.text()

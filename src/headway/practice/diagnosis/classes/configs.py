@@ -136,8 +136,8 @@ def _optional_in(text: str, name: str) -> frozenset[str]:
 @cache
 def _read_in(text: str, name: str) -> frozenset[str]:
     """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
-    read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))
-    read |= set(re.findall(rf"(?<![\w.]){re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
+    read = set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))
+    read |= set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
     return frozenset(read - ARRAY_ATTRIBUTES)
 
 
@@ -228,7 +228,7 @@ def missing_field(subject: Subject) -> tuple[str, str] | None:
     if name is None or len(classes) != 1 or any(base.__module__ != classes[0].__module__ for base in classes[0].__mro__[:-1]):
         return None
     read, known = fields_read(subject, name), _attributes(classes[0]) | set(fields_of(_as_instance(classes[0])))
-    lacking = {each for each in read - known if not re.search(rf"\.{each} *=[^=]|['\"]{each}['\"]", subject.file_source)}
+    lacking = {each for each in read - known if not re.search(rf"(?<!\bself)\.{each} *=[^=]|['\"]{each}['\"]", subject.file_source)}
     is_meant = len(read & known) >= MOST_LIKE and "__getattr__" not in known
     return (classes[0].__name__, min(lacking)) if lacking and is_meant else None
 
