@@ -66,7 +66,9 @@ def mutants_of(text: str, name: str, chooser: random.Random) -> Iterator[Mutant]
     def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
         return position(node.lineno, node.col_offset), position(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
-    definition = next((node for node in reversed(tree.body) if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name), None)
+    definition = next(
+        (node for node in reversed(tree.body) if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name), None
+    )
     if definition is None:
         return
     by_kind: dict[str, list[_Edit]] = {}

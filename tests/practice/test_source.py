@@ -192,3 +192,17 @@ def test_a_function_that_is_passed_alone_has_a_place_in_its_file():
     made = {}
     exec("def relu(x):\n    return x * (x > 0)\n", made)
     assert headway.check(made["relu"]).file is None
+
+
+def test_commands_of_a_notebook_are_no_code(tmp_path):
+    commands = [
+        "!pip install a \\\n    b \\\n    c\nx = 1",
+        "pip install a\ny = 2",
+        "%%bash\ncd ..\n\nls -l",
+        "%%time\nif x:\n    !ls\n    z = 3",
+    ]
+    cells = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in commands]
+    source = read(notebook(tmp_path / "mine.ipynb", cells))
+    assert source.tree is not None
+    assert [line for line in source.lines if line.strip() and not line.strip().startswith("#")] == ["x = 1", "y = 2", "if x:", "    z = 3"]
+    assert [cell.text for cell in source.cells] == commands

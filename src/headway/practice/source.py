@@ -104,9 +104,17 @@ def _cells(notebook: dict[str, Any]) -> tuple[Cell, ...]:
     return tuple(found)
 
 
+COMMAND = r"^([ \t]*)([%!?]|(?:pip3?|conda|mamba) +(?:install|uninstall|list|show)\b)(?:.*\\\n)*"
+"""Pattern of a notebook command, which may go on after a backslash at the end of a line. IPython runs `pip install` without a mark, too."""
+FOREIGN_CELL = r"\s*%%(?!(?:time|timeit|capture|check|prun)\b)\w"
+"""Pattern of the start of a cell in another language, such as %%bash."""
+
+
 def _without_commands(text: str) -> str:
-    """Return a cell's text with notebook commands such as %matplotlib as comments."""
-    return re.sub(r"^(\s*)([%!?])", r"\1# \2", text, flags=re.MULTILINE)
+    """Return a cell's text with notebook commands such as %matplotlib, and all of a cell in another language, as comments."""
+    if re.match(FOREIGN_CELL, text):
+        return re.sub(r"^(?=.)", "# ", text, flags=re.MULTILINE)
+    return re.sub(COMMAND, lambda found: re.sub(r"^([ \t]*)", r"\1# ", found[0], flags=re.MULTILINE), text, flags=re.MULTILINE)
 
 
 def located(verdict: Verdict, source: Source) -> Verdict:
