@@ -49,6 +49,36 @@ class DotProductAttention:
         return weights @ V, weights
 """
 
+GIVEN_MASK = """
+import math
+import torch
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.qkv, self.out = num_heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, mask=None):
+        b, t, c = x.shape
+        q, k, v = (each.view(b, t, self.num_heads, -1).transpose(1, 2) for each in self.qkv(x).split(c, dim=2))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])
+        if mask is not None:
+            scores = scores + mask
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, c))
+
+class Model(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.attention = CausalSelfAttention(width, num_heads)
+
+    def causal_mask(self, length):
+        return torch.full((length, length), float("-inf")).triu(1)
+
+    def forward(self, x):
+        return self.attention(x, self.causal_mask(x.shape[1]))
+"""
+
 NAMED_TREES = """
 from typing import NamedTuple
 import numpy as np
@@ -117,6 +147,12 @@ def transformer_block(params, x, n_heads):
 """
 
 PROGRAMS = (
+    Program(
+        "CausalSelfAttention",
+        "self_attention",
+        GIVEN_MASK,
+        (("scores = scores + mask", "pass"),),
+    ),
     Program(
         "DotProductAttention",
         "scaled_dot_product_attention",

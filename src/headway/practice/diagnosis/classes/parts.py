@@ -20,6 +20,8 @@ BARE = "scaled_dot_product_attention"
 PROJECTED = "multi_head_attention"
 CAUSAL_MASK = r"tri[ul]|subsequent|look_?ahead|is_causal"
 """Pattern of the source of a causal attention that makes a mask, where an infinity alone may belong to the caller's mask."""
+MADE_MASK = r"causal_mask|subsequent_mask|look_?ahead|\btri[ul]?\("
+"""Pattern of the source around an attention that makes the mask which it is given."""
 CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 """Pattern of the source of an attention that masks later positions by itself."""
 
@@ -127,7 +129,7 @@ def _decoder_layers(subject: Subject) -> list[str]:
 def _causal(subject: Subject) -> list[str]:
     """Return causal attention, and the attention whose mask the caller passes for a class without a mask of its own.
 
-    A class that holds matrices must require the mask: an optional one may be for padding.
+    A class that holds matrices must require the mask, or another part of its file must make a causal one: it may be for padding.
     """
     text = subject.code.partition("\n")[2]
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
@@ -136,7 +138,8 @@ def _causal(subject: Subject) -> list[str]:
     if not _holds_matrices(subject):
         return ["causal_self_attention", BARE]
     is_required = any(each.default is each.empty for each in masks)
-    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
+    is_made = re.search(MADE_MASK, without_comments(subject.file_source.replace(subject.own_source, ""))) is not None
+    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required or is_made else [])]
 
 
 def _blocks(subject: Subject) -> list[str]:
