@@ -30,6 +30,7 @@ def test_parts_that_do_not_use_a_missing_package_are_judged(tmp_path):
     (tmp_path / "helper.py").write_text("import no_such_tokenizer\n")
     text = """
 import numpy as np
+import cupy
 import no_such_package.nested as nested
 from no_such_package import einsum
 from jaxtyping import Float, jaxtyped

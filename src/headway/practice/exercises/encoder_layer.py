@@ -64,26 +64,26 @@ PADDED = TEXTS["padded"]
 
 def probes() -> tuple[Probe, ...]:
     """With and without biases; both kinds of masks; a single sequence."""
-    draw = Draw(61, 6, 2)
+    draw, more = Draw(61, 6, 2), Draw(62, 6, 2)
     bare, biased = draw.weights(("",)), draw.weights(("",), biases=layers.BIASED)
-    inner, padding = draw.weights(("",), biases=("up",)), PADDING[:, None, None]
+    inner, padding = more.weights(("",), biases=("up",)), PADDING[:, None, None]
     return (
         Probe("batch", {"x": draw.sequence(2, 5)} | bare, BATCH),
         Probe("biases", {"x": draw.sequence(2, 5)} | biased, BATCH),
-        Probe("inner biases", {"x": draw.sequence(2, 5)} | inner, BATCH),
+        Probe("inner biases", {"x": draw.sequence(2, 5)} | draw.weights(("",), biases=("up",)), BATCH),
         Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
         Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
         Probe("padded", {"x": draw.sequence(2, 5), "mask": padding} | bare, PADDED),
         Probe("biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | biased, PADDED),
-        Probe("inner biases, masked", {"x": draw.sequence(2, 5), "mask": MASK} | inner, TEXTS["square"]),
-        Probe("inner biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | inner, PADDED),
+        Probe("inner biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | inner, TEXTS["square"]),
+        Probe("inner biases, padded", {"x": more.sequence(2, 5), "mask": padding} | inner, PADDED),
         Probe("square", {"x": draw.sequence(3, 6)} | bare, BATCH),
         Probe("single", {"x": draw.sequence(5)} | bare, SINGLE, UNBATCHED),
         Probe("single, biases", {"x": draw.sequence(5)} | biased, SINGLE, UNBATCHED),
         Probe("single, masked", {"x": draw.sequence(5), "mask": MASK} | bare, SINGLE, UNBATCHED),
-        Probe("single, inner biases, masked", {"x": draw.sequence(5), "mask": MASK} | inner, SINGLE, UNBATCHED),
+        Probe("single, inner biases, masked", {"x": more.sequence(5), "mask": MASK} | inner, SINGLE, UNBATCHED),
     )
 
 

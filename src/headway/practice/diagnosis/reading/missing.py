@@ -25,7 +25,7 @@ WITHOUT_EFFECT = {"dotenv", "tqdm", "wandb"}
 LIGHTNING = {"lightning", "pytorch_lightning"}
 """Packages whose modules are modules of torch."""
 
-ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "cupy"}
+ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx"}
 """Packages without which a file computes nothing: importing one that is missing is an error."""
 
 OTHERS = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[4]))
