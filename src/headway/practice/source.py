@@ -105,7 +105,7 @@ def _cells(notebook: dict[str, Any]) -> tuple[Cell, ...]:
 
 
 COMMAND = r"^([ \t]*)([%!?]|(?:pip3?|conda|mamba) +(?:install|uninstall|list|show)\b)(?:.*\\\n)*"
-"""Pattern of a notebook command, which may go on after a backslash at the end of a line. IPython runs `pip install` without a mark, too."""
+"""Pattern of a notebook command, also over several lines that end with a backslash. IPython runs `pip install` without a mark, too."""
 FOREIGN_CELL = r"\s*%%(?!(?:time|timeit|capture|check|prun)\b)\w"
 """Pattern of the start of a cell in another language, such as %%bash."""
 
