@@ -136,7 +136,15 @@ def get_statistics(ids: list) -> dict:
     return counts
 """
 
+OF_ELEMENTS = """
+def rmsnorm(x):
+    ms = sum(xi * xi for xi in x) / len(x)
+    scale = (ms + 1e-5) ** -0.5
+    return [xi * scale for xi in x]
+"""
+
 PROGRAMS = (
+    Program("rmsnorm", "rms_norm", OF_ELEMENTS, ((" / len(x)", ""), ("** -0.5", "** -1"), ("xi * xi", "xi"))),
     Program(
         "Head",
         "causal_self_attention",

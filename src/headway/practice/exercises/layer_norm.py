@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
-from headway.practice.recipes.conventions import NUM_AXES, RETURNS
+from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, RETURNS
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.norms import HALF, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
@@ -193,6 +193,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS, NUM_AXES),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS, (*NUM_AXES, OF_ELEMENTS)),
     recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

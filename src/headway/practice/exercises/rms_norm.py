@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
-from headway.practice.recipes.conventions import NUM_AXES, RETURNS
+from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, RETURNS
 from headway.practice.recipes.norms import HALF, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -132,7 +132,7 @@ EXERCISE = Exercise(
     conventions=(
         eps_conventions(EPS),
         PLACES,
-        NUM_AXES,
+        (*NUM_AXES, OF_ELEMENTS),
         optional(
             Convention(
                 TEXTS["one_plus_weight"],

@@ -117,6 +117,11 @@ FEWER_AXES = (
 )
 """A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
 
+OF_ELEMENTS = Convention(
+    TEXTS["vectors"], _vector, role="x", without="axis", source=r"\breturn \[[^\[\]\n]*\bfor \w+(, *\w+)* in [^\[\]\n]*\]"
+)
+"""A function that returns a list of one number for each element of x."""
+
 NUM_AXES = optional(
     Convention(
         TEXTS["three_axes"],

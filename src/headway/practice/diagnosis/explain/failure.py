@@ -9,6 +9,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -154,7 +155,15 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
     """Return the shapes of the arrays that a line names."""
     known = frame.tb_frame.f_locals
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text))
-    return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if isinstance(getattr(known.get(name), "shape", None), tuple))
+    shapes = {name: _shape_of(known.get(name)) for name in names}
+    return ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items() if isinstance(shape, tuple))
+
+
+def _shape_of(value: object) -> object:
+    """Return the shape of an array; None for other values, whose own `__getattr__` may raise anything."""
+    with suppress(Exception):
+        return getattr(value, "shape", None)
+    return None
 
 
 def _advice(error: BaseException, probe: Probe | None) -> Message:
