@@ -48,6 +48,9 @@ TRY_AS = TEXTS["select_part_or_state_shapes"]
 STATELESS = ("adam_step",)
 """Exercises of functions that no class can be, because its state would change the output."""
 
+MOST_PAIRS = 5
+"""More pairs of mistakes than this explain outputs by coincidence."""
+
 MOST_RELATED = 1
 """Number of related exercises whose mistakes are tried."""
 
@@ -166,7 +169,9 @@ def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
         candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
     found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
-    if found or way is pairs:  # a pair whose steps raise would explain every misinterpreted call
+    if way is pairs:  # a pair whose steps raise would explain every misinterpreted call
+        return found if len({each.cause.name for each in found}) <= MOST_PAIRS else []
+    if found:
         return found
     return [explanation for trial in candidates for explanation in way(subject, trial)]
 
