@@ -218,6 +218,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("multi-byte characters", {"text": "né é🙂 thé", "merges": accents}),
         Probe("nothing to merge", {"text": "xyz", "merges": chain}),
         Probe("one letter", {"text": "a", "merges": chain}),
+        Probe("two letters", {"text": "ab", "merges": chain}),
         Probe("no letter", {"text": "", "merges": chain}, TEXTS["none"]),
     )
 

@@ -90,6 +90,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("trained, other text", trained(CORPORA[1], 4, CORPORA[2])),
         Probe("trained, order matters", trained(CORPORA[3], 4, "abcabcd")),
         Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
+        Probe("trained, two letters", trained(CORPORA[3], 4, "bc")),
         Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), TEXTS["characters_was_trained"]),
         Probe("trained, underscore", trained(CORPORA[1], 2, "x_y"), TEXTS["characters_was_trained"]),
         Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII),
