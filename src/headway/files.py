@@ -8,8 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy
+if TYPE_CHECKING:
+    import numpy
 
 
 @contextmanager
@@ -72,6 +74,8 @@ def write_array(path: Path, array: numpy.ndarray) -> None:
 
     numpy.save writes arrays without Python's file object, and its error for a full disk does not name the cause.
     """
+    import numpy
+
     array = numpy.ascontiguousarray(array)
     with replacing(path) as temporary, temporary.open("wb") as file:
         numpy.lib.format.write_array_header_1_0(file, numpy.lib.format.header_data_from_array_1_0(array))

@@ -48,7 +48,7 @@ TRY_AS = TEXTS["select_part_or_state_shapes"]
 STATELESS = ("adam_step",)
 """Exercises of functions that no class can be, because its state would change the output."""
 
-MOST_PAIRS = 5
+MOST_PAIRS = 7
 """More pairs of mistakes than this explain outputs by coincidence."""
 
 MOST_RELATED = 1
