@@ -7,18 +7,14 @@ from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
+from headway.practice.recipes.attention import RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
-from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
-from headway.practice.recipes.padded import PADDED_OUTPUTS
-from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
+from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases
-from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_self_attention")
@@ -130,15 +126,7 @@ EXERCISE = Exercise(
     ),
     conventions=(
         GIVEN,
-        FORMS,
-        WEIGHT_FORMS,
-        WITHOUT_OUTPUT,
-        MASK_FORMS,
-        MASK_SHAPES,
-        PADDED_OUTPUTS,
-        WRAPPED,
-        POSITIONS_FIRST,
-        ROTATED,
+        *PROJECTED,
         RETURNS,
     ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),

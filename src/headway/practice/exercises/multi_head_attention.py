@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from headway.practice.exercise import Exercise, Probe
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention import CAUSAL, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
-from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
-from headway.practice.recipes.padded import PADDED_OUTPUTS
-from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
+from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import (
     BATCH,
     LENGTHS,
@@ -28,7 +25,6 @@ from headway.practice.recipes.sequences import (
     whole,
     with_biases,
 )
-from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
 
 def probes() -> tuple[Probe, ...]:
@@ -90,15 +86,7 @@ EXERCISE = Exercise(
         *CAUSAL_MISTAKES,
     ),
     conventions=(
-        FORMS,
-        WEIGHT_FORMS,
-        WITHOUT_OUTPUT,
-        MASK_FORMS,
-        MASK_SHAPES,
-        PADDED_OUTPUTS,
-        WRAPPED,
-        POSITIONS_FIRST,
-        ROTATED,
+        *PROJECTED,
         CAUSAL,
         RETURNS,
     ),

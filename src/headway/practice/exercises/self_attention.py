@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
+from headway.practice.recipes.attention import CAUSAL, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
-from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
-from headway.practice.recipes.padded import PADDED_OUTPUTS
-from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
+from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
-from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -126,15 +122,7 @@ EXERCISE = Exercise(
     ),
     conventions=(
         NUMBERS,
-        FORMS,
-        WEIGHT_FORMS,
-        WITHOUT_OUTPUT,
-        MASK_FORMS,
-        MASK_SHAPES,
-        PADDED_OUTPUTS,
-        WRAPPED,
-        POSITIONS_FIRST,
-        ROTATED,
+        *PROJECTED,
         CAUSAL,
         RETURNS,
     ),

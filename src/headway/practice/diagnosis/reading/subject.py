@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -132,13 +132,17 @@ class Subject:
     def _lines_of_constructors(self) -> frozenset[int]:
         """The lines of the file's constructors."""
         nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.FunctionDef) and node.name in CONSTRUCTORS]
-        return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        return _lines_of(nodes)
 
     @cached_property
     def _lines_of_texts(self) -> frozenset[int]:
         """The lines of the file that hold docstrings and other texts without an effect."""
         nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
-        return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        return _lines_of(nodes)
+
+
+def _lines_of(nodes: Iterable[ast.stmt]) -> frozenset[int]:
+    return frozenset(line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 HEADING = r"\s*(async )?(def|class) "
