@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -13,6 +15,7 @@ import numpy
 from headway.practice.diagnosis.adapters import adapter, calls_of, class_of_calls
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import encoded_for, measured_conventions, output_of
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
@@ -26,6 +29,8 @@ from headway.practice.judge.jobs import Question, Questions, unpacked
 from headway.practice.outputs import Raised
 
 MAX_QUESTION = 2**31
+NUM_COMPILED = 2
+"""Number of outputs of each subject that JAX compiles; it takes seconds, and NumPy computes the others."""
 
 
 def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
@@ -42,14 +47,18 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
         module, _, _ = loaded(job)
         subjects = {} if module is None else {each.name: each for each in subjects_of(module, job.text)}
         calls: dict[Claim, tuple[Call | None, tuple[tuple[Convention, ...], ...]]] = {}
+        num_answered: Counter[Claim] = Counter()
         write_frame(replies, b"ready")
         while data := read_frame(requests, MAX_QUESTION):
             question: Question = pickle.loads(data)
             claim, exercise = question.claim, own[question.claim.exercise]
             try:
                 if claim not in calls:
-                    calls[claim] = _call(subjects[claim.subject], exercise, claim)
-                reply = _answer(*calls[claim], question, unpacked(question.inputs, probes_of))
+                    with jax_on_numpy():
+                        calls[claim] = _call(subjects[claim.subject], exercise, claim)
+                with nullcontext() if num_answered[claim] < NUM_COMPILED else jax_on_numpy():
+                    reply = _answer(*calls[claim], question, unpacked(question.inputs, probes_of))
+                num_answered[claim] += any("output" in each for each in reply["answers"])
                 data = plain.encode(reply)
             except Exception as error:
                 data = plain.encode({"failed": traceback.format_exc()[-500:], "answer": Raised(error)})

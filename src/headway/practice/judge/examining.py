@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_definitions, load_module, unjudged, with_exercises
 from headway.practice.diagnosis.nested import verdicts
@@ -30,7 +31,8 @@ def prepared(job: Examination) -> Callable[[BinaryIO, BinaryIO], None]:
             write_frame(replies, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
 
         try:
-            _examine(job, report)
+            with jax_on_numpy():
+                _examine(job, report)
         except Exception:  # exceptions of the learner's code are caught at the call
             report(failed=traceback.format_exc())
 
