@@ -29,7 +29,7 @@ from headway.practice.judge.jobs import Question, Questions, unpacked
 from headway.practice.outputs import Raised
 
 MAX_QUESTION = 2**31
-NUM_COMPILED = 2
+NUM_COMPILED = 1
 """Number of outputs of each subject that JAX compiles; it takes seconds, and NumPy computes the others."""
 
 

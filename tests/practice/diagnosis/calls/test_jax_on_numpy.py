@@ -72,6 +72,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "masks": (lambda x: (jnp.triu(x, k=1), jnp.tril(jnp.ones((3, 3))), jnp.eye(3), jnp.clip(x, 0, 1), jnp.isnan(x)), (X,)),
     "loops": (counted, (X,)),
     "random numbers": (lambda: jax.random.normal(jax.random.PRNGKey(0), (2, 3)), ()),
+    "random keys": (lambda: jax.vmap(lambda key: jax.random.uniform(key, (4,)))(jax.random.split(jax.random.key(1), 3)), ()),
+    "random choices": (
+        lambda: (jax.random.categorical(jax.random.PRNGKey(5), X), jax.random.bernoulli(jax.random.PRNGKey(2), 0.3, (9,))),
+        (),
+    ),
     "weak types": (lambda x: (jnp.sqrt(4), jnp.where(x > 0, 1.0, 0.0), 2.0 * jnp.exp(1), jnp.asarray(2.0) * x.astype(jnp.bfloat16)), (X,)),
     "NaN": (lambda x: (jnp.maximum(x * jnp.nan, x), (x * jnp.nan).max(), jnp.exp(x * 1000), jnp.log(x)), (X,)),
 }
@@ -117,6 +122,7 @@ def test_shapes_that_are_new_are_not_compiled() -> None:
         for length in range(3, 9):
             x = jnp.asarray(DRAW.normal(size=(2, length, 4)).astype("float32"))
             jax.grad(lambda x: (attention(x, jnp.tril(jnp.ones((x.shape[1],) * 2))) + layer_norm(x)).sum())(x).block_until_ready()
+            jax.random.normal(jax.random.PRNGKey(length), (length, 3)).block_until_ready()
     assert not compiled
 
 

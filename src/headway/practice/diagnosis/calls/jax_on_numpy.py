@@ -40,7 +40,9 @@ def jax_on_numpy() -> Iterator[None]:
     import jax
     from jax.extend.core import primitives
 
-    found = {name: getattr(primitives, f"{name}_p", None) or getattr(jax.lax, f"{name}_p", None) for name in RULES}
+    private = [module for name, module in sys.modules.items() if name.startswith("jax._src.") and name.endswith(".prng")]
+    places = (primitives, jax.lax, *private)
+    found = {name: next((getattr(place, f"{name}_p") for place in places if hasattr(place, f"{name}_p")), None) for name in RULES}
     compiled = {primitive: primitive.impl for primitive in found.values() if primitive is not None}
     try:
         for name, primitive in found.items():
@@ -138,8 +140,9 @@ def _division(x: Array, y: Array) -> Array:
 
 def _shift(function: Callable[[Array, Array], Array]) -> Rule:
     def rule(x: Array, by: Array) -> Array:
-        _require(x.dtype.kind == "u" and _broadcast_in_jax((x, by)) and x.dtype == by.dtype and bool((by < 8 * x.dtype.itemsize).all()))
-        return function(x, by)
+        _require(_broadcast_in_jax((x, by)) and x.dtype == by.dtype and bool((by < 8 * x.dtype.itemsize).all() and (by >= 0).all()))
+        unsigned = f"u{x.dtype.itemsize}"
+        return function(x.view(unsigned), by.view(unsigned)).view(x.dtype)
 
     return rule
 
@@ -212,6 +215,29 @@ def _dynamic_update_slice(x: Array, update: Array, *starts: Array) -> Array:
     updated = x.copy()
     updated[_window(x, starts, update.shape)] = update
     return updated
+
+
+def _bitcast(x: Array, new_dtype: Any) -> Array:
+    _require(numpy.dtype(new_dtype).itemsize == x.dtype.itemsize)
+    return x.view(new_dtype)
+
+
+def _counters(shape: Sequence[int]) -> list[Array]:
+    """Return the upper and the lower 32 bits of the place of each element."""
+    places = numpy.arange(prod(shape), dtype="uint64").reshape(shape)
+    return [(places >> numpy.uint64(32)).astype("uint32"), places.astype("uint32")]
+
+
+def _threefry(key_0: Array, key_1: Array, x: Array, y: Array) -> list[Array]:
+    """Return random bits: the block cipher Threefry-2x32 with 20 rounds (Salmon et al., 2011)."""
+    keys = (key_0, key_1, key_0 ^ key_1 ^ numpy.uint32(0x1BD11BDA))
+    x, y = x + keys[0], y + keys[1]
+    for block in range(5):
+        for turn in ((13, 15, 26, 6), (17, 29, 16, 24))[block % 2]:
+            x = x + y
+            y = x ^ (y << numpy.uint32(turn) | y >> numpy.uint32(32 - turn))
+        x, y = x + keys[(block + 1) % 3], y + keys[(block + 2) % 3] + numpy.uint32(block + 1)
+    return [x, y]
 
 
 def _reduction(function: Callable[..., Array], kinds: str, *, is_exact: bool = False) -> Rule:
@@ -384,6 +410,10 @@ RULES: dict[str, Rule] = {
     "imag": _elementwise(numpy.imag, "c"),
     "convert_element_type": _convert,
     "stage": lambda x: x,
+    "nextafter": _elementwise(numpy.nextafter, "f"),
+    "bitcast_convert_type": _bitcast,
+    "iota_2x32_shape": _counters,
+    "threefry2x32": _threefry,
     "copy": _elementwise(numpy.array, ANY),
     "select_n": _select,
     "clamp": _clamp,
