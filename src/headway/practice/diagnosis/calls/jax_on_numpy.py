@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -71,12 +71,30 @@ def _run(name: str, compiled: Callable[..., Any], *operands: Any, **params: Any)
 
 
 def _to_jax(output: Array, is_weak: bool) -> Any:
-    import jax
-
-    array: Any = jax.device_put(output)
+    array: Any = _put()(output)
     if is_weak and array.dtype.kind != "b":
         array.aval = array.aval.update(weak_type=True)
     return array
+
+
+@cache
+def _put() -> Callable[[Array], Any]:
+    """Return a function that makes JAX's array: the one that jax.device_put calls in the end, which is ten times as fast, if it works."""
+    import jax
+
+    device = jax.devices()[0]
+    try:
+        from jax._src.lib import xla_client
+
+        sharding = jax.sharding.SingleDeviceSharding(device)
+
+        def put(output: Array) -> Any:
+            return xla_client.batched_device_put(jax.core.ShapedArray(output.shape, output.dtype), sharding, [output], [device])
+
+        put(numpy.zeros(1, "float32"))
+    except Exception:
+        return jax.device_put
+    return lambda output: put(output) if output.dtype.itemsize < 8 else jax.device_put(output)
 
 
 def _to_numpy(operand: Any) -> Array:
