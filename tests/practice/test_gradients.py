@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.checks.gradients import slope_of
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import subjects_of
@@ -22,7 +23,8 @@ JAX = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 def judged(name, text):
     module = ModuleType("mine")
     exec(compile(text, "mine.py", "exec"), module.__dict__)
-    return diagnose(subjects_of(module, text)[-1], exercise(name))
+    with jax_on_numpy():
+        return diagnose(subjects_of(module, text)[-1], exercise(name))
 
 
 WRONG = (

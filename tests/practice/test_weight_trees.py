@@ -2,6 +2,7 @@
 
 import pytest
 
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.classes.param_trees import sizes_of, tree_read
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.files import load_module, with_exercises
@@ -166,7 +167,8 @@ def verdict_on(path, text, name):
     path.write_text(text)
     module = load_module(path, text)
     subject = next(each for each in subjects_of(module, text) if each.name == name)
-    return diagnose(subject, exercise(PARTS.get(name, name)))
+    with jax_on_numpy():
+        return diagnose(subject, exercise(PARTS.get(name, name)))
 
 
 @pytest.mark.parametrize("name", ["layer_norm", "feed_forward", "causal_self_attention", "transformer_block", "gpt"])
