@@ -107,17 +107,25 @@ Values = Mapping[int, Seen]
 """Value of every expression of a program, by the id of its node."""
 
 
-def donor_values(exercise: Exercise, library: str, inputs: Inputs) -> list[tuple[Program, Values]]:
-    """Return the right programs of a part with the values of their expressions on some inputs."""
+@dataclass(frozen=True)
+class Donor:
+    """A right program of a part, with the values of its expressions on some inputs."""
+
+    program: Program
+    values: Values
+
+
+def donors_of(exercise: Exercise, library: str, inputs: Inputs) -> list[Donor]:
+    """Return the right programs of a part with their values on some inputs."""
     programs = _donors(exercise.name, "numpy" if library == "list" else library)
-    return [(program, _values(program, exercise, library, inputs)) for program in programs]
+    return [Donor(program, _values(program, exercise, library, inputs)) for program in programs]
 
 
-def missing(donors: Sequence[tuple[Program, Values]], own: Own) -> list[Missing]:
+def missing(donors: Sequence[Donor], own: Own) -> list[Missing]:
     """Return the different expressions of right programs that a program lacks."""
     found: dict[tuple[int, str], Missing] = {}
-    for program, values in donors:
-        for each in _missing_of(program, values, own):
+    for donor in donors:
+        for each in _missing_of(donor, own):
             found.setdefault((each.around, ast.unparse(each.made(ast.Name("x", ast.Load())))), each)
     return list(found.values())
 
@@ -126,11 +134,12 @@ MAX_MADE = 12
 """Expressions that make an array from sizes alone."""
 
 
-def made_of_sizes(donors: Sequence[tuple[Program, Values]], own: Own) -> list[ast.expr]:
+def made_of_sizes(donors: Sequence[Donor], own: Own) -> list[ast.expr]:
     """Return the different expressions of right programs that make an array the program lacks from sizes alone, in the learner's names."""
     found: dict[str, ast.expr] = {}
-    for program, values in donors:
-        for node in (each for statement in program.statements for each in ast.walk(statement)):
+    for donor in donors:
+        values = donor.values
+        for node in (each for statement in donor.program.statements for each in ast.walk(statement)):
             seen = values.get(id(node))
             if (
                 seen is None
@@ -142,7 +151,7 @@ def made_of_sizes(donors: Sequence[tuple[Program, Values]], own: Own) -> list[as
             if _size(node) > MAX_NODES or any(values[id(each)].is_array for each in ast.walk(node) if _is_operand(each, values)):
                 continue
             with suppress(_UnknownError):
-                new = _Renaming(ast.Constant(None), _assigned(program), values, own).of(node)
+                new = _Renaming(ast.Constant(None), _assigned(donor.program), values, own).of(node)
                 found.setdefault(ast.unparse(new), new)
     return list(found.values())[:MAX_MADE]
 
@@ -172,8 +181,9 @@ def _recorded(program: Program, exercise: str, library: str) -> tuple[Recorder, 
     return recorder, () if subject is None else calls_of(subject, by_name(exercise), library)
 
 
-def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Iterator[Missing]:
-    for statement in program.statements:
+def _missing_of(donor: Donor, own: Own) -> Iterator[Missing]:
+    values = donor.values
+    for statement in donor.program.statements:
         for node in ast.walk(statement):
             seen = values.get(id(node))
             if (
@@ -190,7 +200,7 @@ def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Itera
                     continue
                 if _is_amount(around) or (around.kind == "int" and not seen.is_array):
                     with suppress(_UnknownError):
-                        yield Missing(around.digest, _made(node, _Renaming(operand, _assigned(program), values, own)))
+                        yield Missing(around.digest, _made(node, _Renaming(operand, _assigned(donor.program), values, own)))
 
 
 def _is_amount(seen: Seen) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headway.practice.diagnosis.checks.trials import Trial, num_numbers
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.repair.donors import donor_values
+from headway.practice.diagnosis.repair.donors import donors_of
 from headway.practice.diagnosis.repair.milestones import departures, milestones
 from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import program_of
@@ -24,9 +24,8 @@ def first_departure(subject: Subject, trial: Trial) -> int | None:
     if program is None or recorded is None or recorder is None:
         return None
     answered(replace(trial, call=call_of(trial, recorded)), failing[0])
-    donors = donor_values(trial.exercise, trial.call.library, failing[0].inputs)
-    others = {each.signature for _, values in donors for each in values.values() if each.signature is not None}
-    lines = departures(program.statements, recorder.values, milestones(trial, failing[0], others))
+    donors = donors_of(trial.exercise, trial.call.library, failing[0].inputs)
+    lines = departures(program.statements, recorder.values, milestones(trial, failing[0], donors))
     line_of = {id(node): node.lineno for node in recorder.nodes}
     own = range(subject.line, subject.line + len(subject.source))
     allowed = lines.intersection(own) if trial.call.is_wired else lines  # other lines are those of parts that are replaced

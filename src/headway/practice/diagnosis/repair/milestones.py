@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy
 
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.repair.donors import Donor
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
 from headway.practice.exercise import Probe, Steps
 
@@ -57,10 +58,10 @@ def _unscaled(rows: numpy.ndarray) -> numpy.ndarray:
     return numpy.concatenate([rows[:, :1], rows[:, 1:] / (1e-30 + rows[:, ROOT_MEAN_SQUARE, None])], axis=1)
 
 
-def milestones(trial: Trial, probe: Probe, others: Collection[Signature]) -> Milestones:
+def milestones(trial: Trial, probe: Probe, donors: Sequence[Donor]) -> Milestones:
     """Return the milestones of a part on a probe: the operands and results of the definition's steps, and values of right programs.
 
-    others   values of right programs
+    donors   right programs with their values on the probe
     """
     found: list[Any] = []
 
@@ -83,6 +84,7 @@ def milestones(trial: Trial, probe: Probe, others: Collection[Signature]) -> Mil
         found.append(trial.exercise.recipe(Steps(steps, noted), **inputs))
     found += inputs.values()
     own = [each for value in found for array in _arrays(value) if (each := signature(array)) is not None]
+    others = [each.signature for donor in donors for each in donor.values.values() if each.signature is not None]
     return Milestones(tuple(dict.fromkeys([*own, *others])))
 
 

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
 from headway.practice.diagnosis.explain.failure import last_line
-from headway.practice.diagnosis.repair.donors import Values, donor_values
+from headway.practice.diagnosis.repair.donors import Donor, donors_of
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.nesting import is_reordered
 from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, num_suiting, read, returned, with_measured
@@ -103,16 +103,15 @@ class Search:
     suited: list[Change] = field(default_factory=list)
     tried: set[tuple[Any, ...]] = field(default_factory=set)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
-    paths: dict[str, tuple[list[tuple[Program, Values]], Milestones]] = field(default_factory=dict)
+    paths: dict[str, tuple[list[Donor], Milestones]] = field(default_factory=dict)
     rivals: Rivals | None = None
     first: tuple[Probe, Any] | None = None
 
-    def milestones(self, probe: Probe) -> tuple[list[tuple[Program, Values]], Milestones]:
+    def milestones(self, probe: Probe) -> tuple[list[Donor], Milestones]:
         """Return the right programs of the part with their values on a probe, and the milestones."""
         if probe.name not in self.paths:
-            donors = donor_values(self.trial.exercise, self.trial.call.library, probe.inputs)
-            others = {each.signature for _, values in donors for each in values.values() if each.signature is not None}
-            self.paths[probe.name] = donors, milestones(self.trial, probe, others)
+            donors = donors_of(self.trial.exercise, self.trial.call.library, probe.inputs)
+            self.paths[probe.name] = donors, milestones(self.trial, probe, donors)
         return self.paths[probe.name]
 
     def try_changes(self, candidates: Iterable[Change], before: tuple[Change, ...] = ()) -> tuple[Change, ...] | None:
