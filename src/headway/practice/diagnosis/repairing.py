@@ -11,7 +11,7 @@ from types import ModuleType
 
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
-from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
@@ -95,7 +95,9 @@ def with_repair(
         return verdict  # the file assigns the name in lines that could not run
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
-    if repaired is not None and diagnose(repaired, exercise).is_correct:
+    also_wrong = ALSO_WRONG.format(name=", ".join(used))
+    is_also_wrong = also_wrong.en in {note.en for note in verdict.notes}
+    if repaired is not None and _is_right(repaired, exercise, is_diagnosed=is_also_wrong):
         chosen: Subject = subject
         repair: Repair | None = _together(list(used.values()))
     else:
@@ -115,10 +117,17 @@ def with_repair(
     if is_doubted or "parameters" in names:
         return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
-    note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
-    notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
+    notes = (*verdict.notes, also_wrong) if chosen is repaired and not is_also_wrong else verdict.notes
     status = verdict.status if error is not None and refuses(error, subject) else "wrong"
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _is_right(subject: Subject, exercise: Exercise, *, is_diagnosed: bool) -> bool:
+    """Return True if a subject with repaired callees is correct.
+
+    is_diagnosed   True if the diagnosis has found it wrong with correct callees: only equal outputs refute that
+    """
+    return correct_as_is(subject, exercise) is not None if is_diagnosed else diagnose(subject, exercise).is_correct
 
 
 def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
