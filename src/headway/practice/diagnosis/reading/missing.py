@@ -8,22 +8,16 @@ import itertools
 import re
 import sys
 import sysconfig
+import tomllib
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
-
-ANNOTATING = {"jaxtyping", "torchtyping", "beartype", "typeguard"}
-"""Packages whose decorators only check annotations: a decorated function is left as it is."""
-
-WITHOUT_EFFECT = {"dotenv", "tqdm", "wandb"}
-"""Packages whose calls change no result: settings of the environment, a progress bar, a log."""
-
-LIGHTNING = {"lightning", "pytorch_lightning"}
-"""Packages whose modules are modules of torch."""
 
 ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx"}
 """Packages without which a file computes nothing: importing one that is missing is an error."""
@@ -33,6 +27,53 @@ OTHERS = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[4]))
 
 OPTIONAL = r"ImportError|ModuleNotFoundError|Exception"
 """Pattern of the exceptions by which a file handles missing packages itself."""
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """A function of an installed package in place of one that is missing.
+
+    takes_first_last   True if its last argument is the first of the missing function
+    """
+
+    function: str
+    takes_first_last: bool = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return the output of the function."""
+        return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments))
+
+
+@dataclass(frozen=True)
+class Packages:
+    """Packages that need not be installed.
+
+    annotating       those whose decorators only check annotations
+    without_effect   those whose calls change no result
+    bases            the class in place of a package's modules
+    equivalents      functions of installed packages in place of theirs, by their full names
+    """
+
+    annotating: frozenset[str]
+    without_effect: frozenset[str]
+    bases: Mapping[str, str]
+    equivalents: Mapping[str, Equivalent]
+
+
+def _listed() -> Packages:
+    """Return the packages that missing.toml lists."""
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    equivalents = {name: Equivalent(**entry) for name, entry in table["equivalents"].items()}
+    return Packages(frozenset(table["annotating"]), frozenset(table["without_effect"]), table["bases"], equivalents)
+
+
+PACKAGES = _listed()  # read now, because the process that confirms a verdict cannot read Headway's files later
+
+
+def _held(path: str) -> Any:
+    """Return the function or class of an installed package with this full name."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
 
 
 class Placeholder:
@@ -75,9 +116,9 @@ class Placeholder:
 
         Errors   ModuleNotFoundError
         """
-        if self._package in ANNOTATING:
+        if self._package in PACKAGES.annotating:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
-        if self._package in WITHOUT_EFFECT:
+        if self._package in PACKAGES.without_effect:
             return arguments[0] if arguments else self
         raise self._error()
 
@@ -86,10 +127,8 @@ class Placeholder:
 
         Errors   ModuleNotFoundError for a class of another package
         """
-        if self._package in LIGHTNING and self._path.endswith("Module"):
-            from torch.nn import Module
-
-            return (Module,)
+        if self._package in PACKAGES.bases and self._path.endswith("Module"):
+            return (_held(PACKAGES.bases[self._package]),)
         raise self._error()
 
     def _error(self) -> ImportError:
@@ -205,23 +244,10 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _named_einsum(equation: str, *operands: Any) -> Any:
-    """Return the sum of products that an equation with words as axes describes."""
-    import einops
-
-    einsum: Callable[..., Any] = einops.einsum
-    return einsum(*operands, equation)
-
-
-EQUIVALENTS = {("fancy_einsum", "einsum"): _named_einsum}
-"""Functions of missing packages that a dependency of this package has, too."""
-
-
 def _attribute(package: str, name: str) -> Any:
     """Return a placeholder for an attribute of a package, or its equivalent; for a copy of typing, the type."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if (package, name) in EQUIVALENTS:
-        return EQUIVALENTS[package, name]
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
-    return copied or Placeholder(f"{package}.{name}")
+    path = f"{package}.{name}"
+    return copied or PACKAGES.equivalents.get(path) or Placeholder(path)
