@@ -254,7 +254,7 @@ class _Checker:
 
 def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
     """Group claims that one process can answer: an exercise with calls of its own needs functions that answer others."""
-    groups: dict[Any, list[Claim]] = {}
+    groups: dict[tuple[bool, str], list[Claim]] = {}
     for claim in claims:
         exercise = exercise_by_name(claim.exercise)
         alone = claim.exercise if exercise.calls or exercise.class_calls else ""

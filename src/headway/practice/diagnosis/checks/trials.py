@@ -237,9 +237,7 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
     A subject is run once for each exercise: it is recognised and judged by the same trials.
     """
-    if exercise.name not in subject.tried:
-        subject.tried[exercise.name] = _new_trials_of(subject, exercise)
-    return subject.tried[exercise.name]
+    return subject.once(f"trials of {exercise.name}", lambda: _new_trials_of(subject, exercise))
 
 
 def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:

@@ -131,7 +131,7 @@ def without_norms(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) 
     """Return the slots without those of norms inside a module of matrices; their gain is a vector of ones, which no bias is."""
     if all(numpy.ndim(inputs.get(role.name, 0)) < 2 for role in roles):
         return list(slots)
-    owners: dict[Any, list[Slot]] = {}
+    owners: dict[tuple[str | int, ...], list[Slot]] = {}
     for slot in slots:
         owners.setdefault(slot.path[:-1], []).append(slot)
     norms = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -70,8 +70,8 @@ class InstanceCall(Call):
     construction: Construction = None  # type: ignore[assignment]
     assignment: Assignment = field(default_factory=lambda: Assignment({}))
     dropout: float = DROPOUT
-    made: dict[Any, Any] = field(default_factory=dict)
-    unmade: dict[Any, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
+    made: dict[Hashable, Any] = field(default_factory=dict)
+    unmade: dict[Hashable, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
@@ -354,6 +354,6 @@ WIDENING = 8
 SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context")
 
 
-def _key(value: tuple[str, Any]) -> Any:
+def _key(value: tuple[str, Any]) -> Hashable:
     numbers = as_numbers(value[1]) if hasattr(value[1], "dtype") else value[1]
     return value[0], numbers.tobytes() if isinstance(numbers, numpy.ndarray) else repr(numbers)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from headway.practice.diagnosis.classes.configs import is_config_class, is_layer
 from headway.practice.diagnosis.reading.evaluating import Evaluator, NeedsSizesError, Shape, UnknownValueError
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
 
 MOST_DEEP = 8
 """Number of calls through which the argument of a parameter is followed."""
@@ -33,6 +33,10 @@ class Place:
     owner: ast.ClassDef | None
     function: ast.FunctionDef | None
     line: int
+
+
+Assigned: TypeAlias = tuple[ast.expr, int | None, Place]
+"""An assigned expression, its index in a tuple of targets, and the place of the assignment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +171,9 @@ class File:
         return vars(self.module)[node.id]
 
     @cached_property
-    def _assignments(self) -> dict[tuple[Any, Any, str], list[tuple[ast.expr, int | None, Place]]]:
+    def _assignments(self) -> dict[tuple[ast.ClassDef | None, ast.FunctionDef | None, str], list[Assigned]]:
         """Return the expressions that are assigned to each name of a scope, and their indices in a tuple of targets, in order."""
-        found: dict[tuple[Any, Any, str], list[tuple[ast.expr, int | None, Place]]] = {}
+        found: dict[tuple[ast.ClassDef | None, ast.FunctionDef | None, str], list[Assigned]] = {}
         for statement, place in self.statements:
             if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
                 continue
@@ -179,19 +183,19 @@ class File:
                     found.setdefault(key, []).append((statement.value, index, place))
         return found
 
-    def _assigned(self, name: str, place: Place, prefix: str = "") -> tuple[ast.expr, int | None, Place] | None:
+    def _assigned(self, name: str, place: Place, prefix: str = "") -> Assigned | None:
         """Return the last expression that is assigned to a name before a line of its scope, and its index in a tuple of targets."""
         found = [each for each in self._assignments.get((place.owner, place.function, prefix + name), ()) if each[2].line < place.line]
         return found[-1] if found else None
 
-    def _item(self, found: tuple[ast.expr, int | None, Place], scale: Mapping[int, int] | None, depth: int) -> Any:
+    def _item(self, found: Assigned, scale: Mapping[int, int] | None, depth: int) -> Any:
         value = self.value(found[0], found[2], scale, depth)
         return value if found[1] is None else value[found[1]]
 
     def _field(self, name: str, owner: ast.ClassDef, scale: Mapping[int, int] | None, depth: int) -> Any:
         """Return an attribute of an instance: assigned by its constructor, or a field of its class."""
-        init = next((each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "setup")), None)
-        found = None if init is None else self._assigned(name, Place(owner, init, 1 << 30), "self.")
+        makers = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name in CONSTRUCTORS)
+        found = next(filter(None, (self._assigned(name, Place(owner, each, 1 << 30), "self.") for each in makers)), None)
         if found is not None:
             return self._item(found, scale, depth)
         fields = [each for each in owner.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from headway.practice.diagnosis.classes.constructing import METHODS
 from headway.practice.diagnosis.classes.variables import codes_of
@@ -176,7 +176,7 @@ def _is_known(owner: type, subject: Subject) -> bool:
     return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
 
 
-def _defined_names(node: ast.AST) -> list[Any]:
+def _defined_names(node: ast.AST) -> list[str]:
     """Return the names that a node defines."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
 
@@ -31,7 +33,6 @@ class Subject:
     imports    array libraries that the file imports, in order
     text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
     has_wrong_parts   True if it uses classes that are wrong, so that it is called with correct parts in their places
-    tried      its trials by exercise, kept by diagnosis.checks.trials; a copy by dataclasses.replace has none
     """
 
     value: Callable[..., Any]
@@ -42,7 +43,14 @@ class Subject:
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
     has_wrong_parts: bool = False
-    tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _results: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, name: str, compute: Callable[[], Result]) -> Result:
+        """Return a result of this name, computed the first time; a copy by dataclasses.replace computes its own."""
+        if name not in self._results:
+            self._results[name] = compute()
+        found: Result = self._results[name]
+        return found
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
@@ -148,7 +156,8 @@ def _lines_of(nodes: Iterable[ast.stmt]) -> frozenset[int]:
 HEADING = r"\s*(async )?(def|class) "
 """Pattern of the first line of a definition."""
 
-CONSTRUCTORS = ("__init__", "__post_init__", "setup")
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "setup")
+"""Names of the methods that set the attributes of an instance."""
 
 
 def without_comments(text: str) -> str:

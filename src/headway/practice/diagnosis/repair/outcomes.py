@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -131,7 +131,11 @@ def _share_of_entries(answer: dict[Any, Any], expected: dict[Any, Any], decimals
     return 0.99 * (len(both) + num_same) / (2 * len(keys)) if keys else 0.0
 
 
-def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
+Held: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""Names and shapes of arrays that an instance holds."""
+
+
+def held_shapes(trial: Trial, subject: Subject) -> Held:
     """Return the names and shapes of the arrays that an instance holds; empty if there is none."""
     call = call_of(trial, subject)
     with time_limit(SECONDS_OF_CONSTRUCTOR):  # a changed constructor may never end
@@ -139,7 +143,7 @@ def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
     return () if instance is None else tuple((slot.name, slot.shape) for slot in slots_of(instance, subject.value.__module__))
 
 
-def num_suiting(trial: Trial, held: Sequence[tuple[str, tuple[int, ...]]]) -> int:
+def num_suiting(trial: Trial, held: Held) -> int:
     """Return the number of weights of a part for which an instance holds an array of their size, in either order of the axes."""
     inputs = trial.call.sample(trial.exercise)[0] if isinstance(trial.call, InstanceCall) else {}
     weights = [inputs.get(role.name) for role in trial.exercise.roles if role.is_weight]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import heapq
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from headway.practice.diagnosis.explain.failure import last_line
 from headway.practice.diagnosis.repair.donors import Donor, donors_of
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.nesting import is_reordered
-from headway.practice.diagnosis.repair.outcomes import call_of, held_shapes, num_suiting, read, returned, with_measured
+from headway.practice.diagnosis.repair.outcomes import Held, call_of, held_shapes, num_suiting, read, returned, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
@@ -101,7 +101,7 @@ class Search:
     error: tuple[str, int] | None = None
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
-    tried: set[tuple[Any, ...]] = field(default_factory=set)
+    tried: set[Hashable] = field(default_factory=set)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
     paths: dict[str, tuple[list[Donor], Milestones]] = field(default_factory=dict)
     rivals: Rivals | None = None
@@ -182,7 +182,7 @@ class Search:
         return any(not isinstance(returned(replace(self.trial, call=call), self.order[0]), Raised) for call in calls[:1])
 
     @cached_property
-    def _held(self) -> tuple[Any, ...]:
+    def _held(self) -> Held:
         """The names and shapes of the arrays that an instance holds without a change."""
         return held_shapes(self.trial, self.program.subject)
 
@@ -282,7 +282,7 @@ class Search:
                 return (change,)
         return None
 
-    def _key_of(self, chosen: tuple[Change, ...]) -> tuple[Any, ...]:
+    def _key_of(self, chosen: tuple[Change, ...]) -> tuple[Hashable, ...]:
         new = [each.new if isinstance(each.new, list) else [each.new] for each in chosen]
         return tuple((id(each.parent), each.field, each.index, *map(ast.dump, nodes)) for each, nodes in zip(chosen, new, strict=True))
 
