@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.practice.public_parts import Program
+from tests.practice.public.program import Program
 
 VARIABLES = """
 merges = {(116, 104): 256, (256, 101): 257}
@@ -266,5 +266,78 @@ class DecoderLayer(nn.Module):
     pass
 """,
         (("self.norm1(inputs + ", "self.norm1("), ("self.norm2(x + ", "self.norm2(inputs + ")),
+    ),
+    Program(
+        "create_window_mask",
+        "sliding_window_mask",
+        """
+import torch
+
+def create_window_mask(seq_len, window_size):
+    place = torch.arange(seq_len)
+    distance = place[:, None] - place[None, :]
+    return (distance >= 0) & (distance < window_size)
+""",
+        (
+            ("distance < window_size", "distance <= window_size"),
+            ("distance >= 0", "distance > 0"),
+            ("(distance >= 0) & ", ""),
+            ("place[:, None] - place[None, :]", "place[None, :] - place[:, None]"),
+            ("(distance >= 0) &", "(distance >= 0) |"),
+            ("distance < window_size", "distance < seq_len"),
+        ),
+    ),
+    Program(
+        "MultiheadAttention",
+        "multi_head_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class MultiheadAttention(nn.Module):
+    def __init__(self, width, args):
+        super().__init__()
+        self.heads, self.size = args["n_head"], args["d_k"]
+        self.q, self.k, self.v = (nn.Linear(width, self.size * self.heads) for _ in range(3))
+        self.out = nn.Linear(self.size * self.heads, width)
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.heads, self.size).transpose(1, 2)
+    def forward(self, query, key, value, q_padding_mask=None, v_padding_mask=None, masked=False):
+        q, k, v = self.split(self.q(query)), self.split(self.k(key)), self.split(self.v(value))
+        scores = q @ k.transpose(2, 3) / math.sqrt(self.size)
+        if masked:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        if v_padding_mask is not None:
+            scores = scores.masked_fill(~v_padding_mask[:, None, None], float("-inf"))
+        y = (scores.softmax(-1) @ v).transpose(1, 2)
+        return self.out(y.reshape(query.size(0), query.size(1), -1))
+
+class Layer(nn.Module):
+    def __init__(self, width, settings):
+        super().__init__()
+        self.attention = MultiheadAttention(width, settings["self_attention"])
+    def forward(self, x, mask=None):
+        return self.attention(x, x, x, mask, mask)
+""",
+        (("triu(1)", "triu(0)"), (" / math.sqrt(self.size)", " / self.size")),
+    ),
+    Program(
+        "DotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class DotProductAttention(nn.Module):
+    def forward(self, query, key, value):
+        return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
+
+class ScaledDotProductAttention(nn.Module):
+    def forward(self, query, key, value):
+        return torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.size(-1)), dim=-1) @ value
+""",
+        (("torch.softmax(query @ key.transpose(-2, -1), dim=-1)", "torch.softmax(query @ key.transpose(-2, -1), dim=-2)"),),
     ),
 )

@@ -1,0 +1,1 @@
+"""Programs in conventions of public code, by the parts that they are."""

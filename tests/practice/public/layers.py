@@ -1,0 +1,331 @@
+"""Attentions and layers whose masks concern queries as well, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PADDED_QUERIES = """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self, width, head_width):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, head_width, bias=False) for _ in range(3))
+
+    def forward(self, x, pad_mask=None):
+        length = x.shape[1]
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        later = torch.ones(length, length, dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(later, float("-inf"))
+        if pad_mask is not None:
+            scores = scores.masked_fill(pad_mask[:, None, :] == 0, float("-inf"))
+        out = scores.softmax(-1) @ v
+        if pad_mask is not None:
+            out = out * pad_mask[:, :, None].to(out.dtype)
+        return out
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, num_heads, width):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(width, width // num_heads) for _ in range(num_heads)])
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x, pad_mask=None):
+        return self.out(torch.cat([head(x, pad_mask=pad_mask) for head in self.heads], dim=-1))
+
+class Block(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_heads, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, pad_mask=None):
+        x = x + self.attention(self.norm_1(x), pad_mask=pad_mask)
+        return x + self.mlp(self.norm_2(x))
+"""
+
+ONE_SEQUENCE = """
+import numpy as np
+
+def norm(x, weight, bias):
+    return weight * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + bias
+
+class EncoderLayer:
+    def __init__(self, width, num_heads, inner, rng=np.random.default_rng(0)):
+        self.num_heads = num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = rng.normal(size=(4, width, width))
+        self.w_1, self.b_1 = rng.normal(size=(width, inner)), np.zeros(inner)
+        self.w_2, self.b_2 = rng.normal(size=(inner, width)), np.zeros(width)
+        self.gamma_1, self.beta_1 = np.ones(width), np.zeros(width)
+        self.gamma_2, self.beta_2 = np.ones(width), np.zeros(width)
+
+    def heads(self, x):
+        length, width = x.shape
+        return x.reshape(length, self.num_heads, width // self.num_heads).transpose(1, 0, 2)
+
+    def forward(self, x, mask):
+        normed = norm(x, self.gamma_1, self.beta_1)
+        q, k, v = (self.heads(normed @ weight) for weight in (self.w_q, self.w_k, self.w_v))
+        scores = np.where(mask, q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1]), -1e9)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        x = x + (weights @ v).transpose(1, 0, 2).reshape(x.shape) @ self.w_o
+        inner = norm(x, self.gamma_2, self.beta_2) @ self.w_1 + self.b_1
+        inner = 0.5 * inner * (1 + np.tanh(np.sqrt(2 / np.pi) * (inner + 0.044715 * inner**3)))
+        return x + inner @ self.w_2 + self.b_2
+"""
+
+SOME_BIASES = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.out = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+    def forward(self, q, k, v, mask):
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (self.query(q), self.key(k), self.value(v)))
+        scores = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(mask, -1e9)
+        weights = scores.softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2)), weights
+
+class EncoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, layer_norm_eps=1e-5, bias=True):
+        super().__init__()
+        self.norm1, self.norm2 = (nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias) for _ in range(2))
+        self.attention = Attention(d_model, num_heads)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+    def forward(self, x, self_attn_mask):
+        x = self.norm1(x + self.attention(x, x, x, self_attn_mask)[0])
+        return self.norm2(x + self.ffn(x))
+"""
+
+TRAINED_BY_THE_CLASS = """
+from collections import Counter
+
+class BPETrainer:
+    @classmethod
+    def train(cls, text: str, vocab_size: int):
+        ids = list(text.encode("utf-8"))
+        vocab, merges = {byte: bytes([byte]) for byte in range(256)}, []
+        while len(vocab) < vocab_size:
+            counts = Counter(zip(ids, ids[1:]))
+            if not counts:
+                break
+            pair = max(counts, key=lambda each: (counts[each], vocab[each[0]], vocab[each[1]]))
+            merges.append((vocab[pair[0]], vocab[pair[1]]))
+            out, place = [], 0
+            while place < len(ids):
+                is_pair = tuple(ids[place : place + 2]) == pair
+                out.append(len(vocab) if is_pair else ids[place])
+                place += 2 if is_pair else 1
+            ids = out
+            vocab[len(vocab)] = b"".join(merges[-1])
+        return vocab, merges
+"""
+
+STATISTICS = """
+def get_statistics(ids: list) -> dict:
+    counts = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+"""
+
+OF_ELEMENTS = """
+def rmsnorm(x):
+    ms = sum(xi * xi for xi in x) / len(x)
+    scale = (ms + 1e-5) ** -0.5
+    return [xi * scale for xi in x]
+"""
+
+PROGRAMS = (
+    Program("rmsnorm", "rms_norm", OF_ELEMENTS, ((" / len(x)", ""), ("** -0.5", "** -1"), ("xi * xi", "xi"))),
+    Program(
+        "Head",
+        "causal_self_attention",
+        PADDED_QUERIES,
+        (
+            ("== 0, float", "== 1, float"),
+            ("* pad_mask[:, :, None]", "* (1 - pad_mask[:, :, None])"),
+            (".triu(1)", ".triu(2)"),
+        ),
+    ),
+    Program("MultiHeadAttention", "multi_head_attention", PADDED_QUERIES, ((".triu(1)", ".triu(0)"),)),
+    Program("Block", "encoder_layer", PADDED_QUERIES, (("x = x + self.attention(self.norm_1(x)", "x = self.attention(self.norm_1(x)"),)),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        ONE_SEQUENCE,
+        (("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])"), ("mask, q", "mask.T, q"), ("return x + inner @", "return inner @")),
+    ),
+    Program("EncoderBlock", "encoder_layer", SOME_BIASES, (("q.shape[-1] **", "q.shape[1] **"), ("x + self.ffn(x)", "self.ffn(x)"))),
+    Program("BPETrainer", "bpe_train", TRAINED_BY_THE_CLASS, (("place += 2 if", "place += 3 if"),)),
+    Program("get_statistics", "pair_counts", STATISTICS, (("counts.get(pair, 0) + 1", "1"),)),
+    Program(
+        "PreNormBlock",
+        "transformer_block",
+        """
+import torch
+from torch import nn
+
+class PreNormBlock(nn.Module):
+    '''Norms before the parts, GPT-2 style.'''
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+    def forward(self, x):
+        y = self.norm_1(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.norm_2(x))
+""",
+        (("self.mlp(self.norm_2(x))", "self.mlp(x)"),),
+    ),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        """
+import math
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, args):
+        super().__init__()
+        self.heads = args["n_head"]
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
+    def forward(self, x):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        return self.out(((q @ k.transpose(2, 3) / math.sqrt(q.size(-1))).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, encoder_args):
+        super().__init__()
+        self.attention = Attention(width, encoder_args["self_attention"])
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.dropout = nn.Dropout(encoder_args["dropout"])
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+    def forward(self, x):
+        x = self.norm_1(x + self.dropout(self.attention(x)))
+        return self.norm_2(x + self.dropout(self.ffn(x)))
+""",
+        (("self.norm_2(x + self.dropout(self.ffn(x)))", "x + self.dropout(self.ffn(self.norm_2(x)))[:1]"),),
+    ),
+    Program(
+        "TransformerBlock",
+        "transformer_block",
+        """
+import math
+import torch
+from torch import nn
+
+class RotaryPositionalEmbedding(nn.Module):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__()
+        angles = torch.arange(max_seq_len)[:, None] / theta ** (torch.arange(0, d_k, 2) / d_k)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+    def forward(self, x):
+        cos, sin = self.cos[: x.size(-2)], self.sin[: x.size(-2)]
+        even, odd = x[..., ::2], x[..., 1::2]
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads, RoPE):
+        super().__init__()
+        self.heads, self.RoPE = num_heads, RoPE
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        scores = self.RoPE(q) @ self.RoPE(k).transpose(2, 3) / math.sqrt(q.size(-1))
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, RoPE: RotaryPositionalEmbedding):
+        super().__init__()
+        self.attn = Attention(d_model, num_heads, RoPE)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))
+        self.ln1, self.ln2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.ffn(self.ln2(x))
+
+class Model(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta):
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model)
+        rope = RotaryPositionalEmbedding(rope_theta, d_model // num_heads, context_length)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, rope) for _ in range(num_layers))
+    def forward(self, x):
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+""",
+        (("self.ffn(self.ln2(x))", "self.ffn(x)"),),
+    ),
+    Program(
+        "GPTBlock",
+        "transformer_block",
+        """
+import math
+import torch
+from torch import nn
+
+class RoPE(nn.Module):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__()
+        self.angles = torch.arange(max_seq_len)[:, None] / theta ** (torch.arange(0, d_k, 2) / d_k)
+    def forward(self, x, positions):
+        cos, sin = self.angles[positions].cos(), self.angles[positions].sin()
+        even, odd = x[..., ::2], x[..., 1::2]
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight
+
+class MultiheadSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len, theta):
+        super().__init__()
+        self.heads, self.rope = num_heads, RoPE(theta, d_model // num_heads, max_seq_len)
+        self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+    def forward(self, x, token_positions):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        at = token_positions.unsqueeze(1)
+        scores = self.rope(q, at) @ self.rope(k, at).transpose(2, 3) / math.sqrt(q.size(-1))
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class SwiGLU(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.w1, self.w2, self.w3 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model), nn.Linear(d_model, d_ff)
+    def forward(self, x):
+        return self.w2(nn.functional.silu(self.w1(x)) * self.w3(x))
+
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, *, max_seq_len, theta):
+        super().__init__()
+        self.norm_1, self.norm_2 = RMSNorm(d_model), RMSNorm(d_model)
+        self.attn = MultiheadSelfAttention(d_model, num_heads, max_seq_len, theta)
+        self.ffn = SwiGLU(d_model, d_ff)
+    def forward(self, x, token_positions=None):
+        batch, length, _ = x.shape
+        if token_positions is None:
+            token_positions = torch.arange(length).unsqueeze(0).expand(batch, -1)
+        x = x + self.attn(self.norm_1(x), token_positions=token_positions)
+        return x + self.ffn(self.norm_2(x))
+""",
+        (("x + self.attn(self.norm_1(x)", "self.attn(self.norm_1(x)"),),
+    ),
+)

@@ -1,0 +1,85 @@
+"""Norms in conventions of public code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "LayerNormalization",
+        "layer_norm",
+        """
+import numpy as np
+
+class LayerNormalization:
+    def __init__(self, size, eps=1e-6):
+        self.eps = eps
+        self.alpha = np.ones(size)
+        self.bias = np.zeros(size)
+    def __call__(self, x):
+        mean = x.mean(axis=-1, keepdims=True)
+        std = x.std(axis=-1, keepdims=True)
+        return self.alpha * (x - mean) / (std + self.eps) + self.bias
+""",
+        (
+            ("std + self.eps", "std - self.eps"),
+            ("std + self.eps", "std**2 + self.eps"),
+            ("x.std(axis=-1", "x.std(axis=0"),
+            ("(x - mean) /", "x /"),
+            ("(std + self.eps) + self.bias", "(std + self.eps + self.bias)"),
+            ("x.mean(axis=-1", "x.mean(axis=0"),
+        ),
+    ),
+    Program(
+        "Norm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.eps = 1e-6
+        self.a = nn.Parameter(torch.ones(features))
+        self.b = nn.Parameter(torch.zeros(features))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        return self.a * (x - mean) / (x.std(dim=-1, keepdim=True) + self.eps) + self.b
+""",
+        (
+            ("(x - mean) /", "x /"),
+            ("x.std(dim=-1", "x.std(dim=-2"),
+            ("self.a * (x - mean)", "(x - mean)"),
+        ),
+    ),
+    Program(
+        "Norm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        rows = x.view(batch * length, width)
+        centred = rows - rows.mean(1, keepdim=True)
+        normed = centred / torch.sqrt((centred ** 2).mean(1, keepdim=True) + self.eps)
+        return (self.scale * normed + self.shift).view(batch, length, width)
+""",
+        (
+            ("rows.mean(1, keepdim=True)", "rows.mean(0, keepdim=True)"),
+            ("(centred ** 2).mean(1, keepdim=True)", "(centred ** 2).mean()"),
+            ("x.view(batch * length, width)", "x.view(batch * length, width) - x[0, 0]"),
+            ("self.scale * normed", "normed"),
+        ),
+    ),
+)

@@ -1,0 +1,148 @@
+"""Parts that compute with an array class of the learner's own, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+TENSOR = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data, parents=()):
+        self.data = np.asarray(data, dtype=np.float64)
+        self.grad = np.zeros_like(self.data)
+        self.parents = parents
+        self.shape = self.data.shape
+    def __add__(self, other):
+        return Tensor(self.data + own(other).data, (self, other))
+    def __sub__(self, other):
+        return Tensor(self.data - own(other).data, (self, other))
+    def __mul__(self, other):
+        return Tensor(self.data * own(other).data, (self, other))
+    def __truediv__(self, other):
+        return Tensor(self.data / own(other).data, (self, other))
+    def __matmul__(self, other):
+        return Tensor(self.data @ own(other).data, (self, other))
+    def mean(self):
+        return Tensor(self.data.mean(-1, keepdims=True), (self,))
+    def sum(self):
+        return Tensor(self.data.sum(-1, keepdims=True), (self,))
+    def exp(self):
+        return Tensor(np.exp(self.data), (self,))
+    def sqrt(self):
+        return Tensor(np.sqrt(self.data), (self,))
+    def relu(self):
+        return Tensor(np.maximum(self.data, 0), (self,))
+
+def own(value):
+    return value if isinstance(value, Tensor) else Tensor(value)
+"""
+
+VALUE = """
+import math
+
+class Value:
+    __slots__ = ("data", "grad")
+    def __init__(self, data):
+        self.data = float(data)
+        self.grad = 0.0
+    def __add__(self, other):
+        return Value(self.data + (other.data if isinstance(other, Value) else other))
+    def __mul__(self, other):
+        return Value(self.data * (other.data if isinstance(other, Value) else other))
+    def __pow__(self, power):
+        return Value(self.data**power)
+    def __truediv__(self, other):
+        return self * other**-1
+    def exp(self):
+        return Value(math.exp(self.data))
+    __radd__, __rmul__ = __add__, __mul__
+"""
+
+PROGRAMS = (
+    Program(
+        "softmax",
+        "softmax",
+        TENSOR
+        + """
+def softmax(x):
+    powers = (x - Tensor(x.data.max(-1, keepdims=True))).exp()
+    return powers / powers.sum()
+""",
+        (
+            ("powers / powers.sum()", "powers / powers.mean()"),
+            ("powers / powers.sum()", "powers"),
+            ("x.data.max(-1, keepdims=True)", "0 * x.data"),
+            (").exp()", ")"),
+            ("x.data.max(-1, keepdims=True)", "x.data"),
+        ),
+    ),
+    Program(
+        "LayerNorm",
+        "layer_norm",
+        TENSOR
+        + """
+class LayerNorm:
+    def __init__(self, dim, eps=1e-5):
+        self.gamma = Tensor(np.ones(dim))
+        self.beta = Tensor(np.zeros(dim))
+        self.eps = eps
+    def __call__(self, x):
+        centred = x - x.mean()
+        spread = (centred * centred).mean() + self.eps
+        return centred / spread.sqrt() * self.gamma + self.beta
+""",
+        (
+            ("(centred * centred).mean()", "(centred * centred).sum()"),
+            ("/ spread.sqrt()", "/ spread"),
+            ("* self.gamma + self.beta", "* self.beta + self.gamma"),
+            ("x - x.mean()", "x"),
+            (" + self.beta\n", "\n"),
+        ),
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        TENSOR
+        + """
+class Linear:
+    def __init__(self, d_in, d_out, rng):
+        self.weight = Tensor(rng.normal(0.0, 0.02, (d_in, d_out)))
+        self.bias = Tensor(np.zeros(d_out))
+    def __call__(self, x):
+        return x @ self.weight + self.bias
+
+class FeedForward:
+    def __init__(self, d_model, d_ff, rng):
+        self.up = Linear(d_model, d_ff, rng)
+        self.down = Linear(d_ff, d_model, rng)
+    def __call__(self, x):
+        return self.down(self.up(x).relu())
+""",
+        (
+            ("self.up(x).relu()", "self.up(x)"),
+            ("self.down(self.up(x).relu())", "self.down(self.up(x).relu()).relu()"),
+            ("self.down(self.up(x).relu())", "self.down(self.up(x.relu()))"),
+            ("self.down(self.up(x).relu())", "x + self.down(self.up(x).relu()) * 2"),
+            ("x @ self.weight + self.bias", "x @ self.weight"),
+        ),
+    ),
+    Program(
+        "rmsnorm",
+        "rms_norm",
+        VALUE
+        + """
+def rmsnorm(x):
+    square = sum(xi * xi for xi in x) / len(x)
+    scale = (square + 1e-5) ** -0.5
+    return [xi * scale for xi in x]
+""",
+        (
+            ("xi * xi for", "xi for"),
+            (" / len(x)", ""),
+            ("** -0.5", "** 0.5"),
+            ("+ 1e-5", "+ 1.0"),
+            ("** -0.5", "** -1"),
+        ),
+    ),
+)

@@ -1,0 +1,198 @@
+"""Tokenizers, embeddings and sampling in conventions of public code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "sample",
+        "sample",
+        """
+import torch
+
+def sample(logits, temperature=1.0, top_k=None):
+    logits = logits / temperature
+    if top_k is not None:
+        kept, _ = torch.topk(logits, top_k)
+        logits[logits < kept[..., -1:]] = float("-inf")
+    return torch.multinomial(torch.softmax(logits, -1), 1)
+""",
+        (
+            ("logits / temperature", "logits * temperature"),
+            ("torch.topk(logits, top_k)", "torch.topk(logits, top_k + 1)"),
+            ("kept[..., -1:]", "kept[..., :1]"),
+            ("torch.softmax(logits, -1)", "torch.sigmoid(logits)"),
+            ("logits < kept", "logits <= kept"),
+        ),
+    ),
+    Program(
+        "get_stats",
+        "pair_counts",
+        """
+import collections
+
+def get_stats(vocab):
+    pairs = collections.defaultdict(int)
+    for word, freq in vocab.items():
+        symbols = word.split()
+        for i in range(len(symbols) - 1):
+            pairs[symbols[i], symbols[i + 1]] += freq
+    return pairs
+""",
+        (
+            ("+= freq", "+= 1"),
+            ("+= freq", "= freq"),
+            ("range(len(symbols) - 1)", "range(len(symbols) - 2)"),
+            ("symbols[i], symbols[i + 1]", "symbols[i + 1], symbols[i]"),
+            ("range(len(symbols) - 1)", "range(0, len(symbols) - 1, 2)"),
+        ),
+    ),
+    Program(
+        "Embedding",
+        "embed",
+        """
+import torch
+
+class Embedding:
+    def __init__(self, in_size, embed_size):
+        self.params = {"E": torch.randn(in_size, embed_size)}
+    def forward(self, idx):
+        self.cache = idx
+        return self.params["E"][idx]
+    def backward(self, dx):
+        self.grads = {"E": torch.zeros_like(self.params["E"])}
+        self.grads["E"][self.cache] = dx
+        return dx
+""",
+        (
+            ('self.params["E"][idx]', 'self.params["E"][idx - 1]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx] * 2'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].flip(-1)'),
+            ('self.params["E"][idx]', 'self.params["E"][: len(idx)]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].mean(0)'),
+        ),
+    ),
+    Program(
+        "generate_text",
+        "generate",
+        """
+import torch
+
+def generate_text(model, input_ids, maximum_new_tokens, temperature, top_k_tokens, top_p, repetition_penalty=1.2):
+    model.eval()
+    device = next(model.parameters()).device
+    input_ids = input_ids.to(device)
+    for _ in range(maximum_new_tokens):
+        logits = model(input_ids[:, -model.context_length:])[:, -1, :]
+        if repetition_penalty != 1.0:
+            seen = torch.gather(logits, 1, input_ids)
+            logits = logits.scatter(1, input_ids, torch.where(seen > 0, seen / repetition_penalty, seen * repetition_penalty))
+        logits = logits / temperature
+        if top_k_tokens is not None:
+            least = torch.topk(logits, top_k_tokens)[0][:, -1:]
+            logits = logits.masked_fill(logits < least, float("-inf"))
+        next_token = torch.multinomial(torch.softmax(logits, dim=-1), 1)
+        input_ids = torch.cat([input_ids, next_token], dim=1)
+    return input_ids
+""",
+        (
+            ("[:, -1, :]", "[:, 0, :]"),
+            ("-model.context_length:", ":model.context_length"),
+            ("torch.cat([input_ids, next_token], dim=1)", "torch.cat([next_token, input_ids], dim=1)"),
+            ("range(maximum_new_tokens)", "range(maximum_new_tokens + 1)"),
+            ("logits / temperature", "-logits / temperature"),
+        ),
+    ),
+    Program(
+        "merge_pair",
+        "merge_pair",
+        """
+def merge_pair(sequences, pair, new_id):
+    out = []
+    for ids in sequences:
+        merged, place = [], 0
+        while place < len(ids):
+            found = tuple(ids[place : place + 2]) == tuple(pair)
+            merged.append(new_id if found else ids[place])
+            place += 1 + found
+        out.append(merged)
+    return out
+""",
+        (("place += 1 + found", "place += 1"),),
+    ),
+    Program(
+        "train_tokenizer",
+        "bpe_train",
+        """
+import re
+from collections import Counter
+
+def bytes_to_unicode():
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+
+def joined(word, pair):
+    left, out = list(word), []
+    while left:
+        first = left.pop(0)
+        out.append(first + left.pop(0) if left and (first, left[0]) == pair else first)
+    return tuple(out)
+
+def train_tokenizer(text, vocab_size):
+    letters = bytes_to_unicode()
+    words = Counter(tuple(letters[byte] for byte in word.encode()) for word in re.findall(r" ?[^ ]+", text))
+    merges = {}
+    for rank in range(vocab_size - 256):
+        counts = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                counts[pair] += count
+        best = max(counts, key=counts.get)
+        words = {joined(word, best): count for word, count in words.items()}
+        merges[best] = rank
+    encoder = {letter: byte for byte, letter in letters.items()}
+    for first, second in merges:
+        encoder[first + second] = len(encoder)
+    return encoder, merges
+""",
+        (("counts[pair] += count", "counts[pair] += 1"),),
+    ),
+    Program(
+        "train_bpe",
+        "bpe_train",
+        """
+import re
+from collections import Counter
+
+def train_bpe(input_path, vocab_size, special_tokens):
+    with open(input_path, encoding="utf-8") as file:
+        parts = re.split("|".join(map(re.escape, special_tokens)), file.read())
+    words = Counter(word for part in parts for word in re.findall(r" ?[^ ]+", part))
+    words = {tuple(bytes([byte]) for byte in word.encode()): count for word, count in words.items()}
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256 + i: each.encode() for i, each in enumerate(special_tokens)}
+    merges = []
+    while len(vocab) < vocab_size:
+        counts = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                counts[pair] += count
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        merged = {}
+        for word, count in words.items():
+            out = []
+            for symbol in word:
+                if out and (out[-1], symbol) == best:
+                    out[-1] += symbol
+                else:
+                    out.append(symbol)
+            merged[tuple(out)] = count
+        words = merged
+        merges.append(best)
+        vocab[len(vocab)] = best[0] + best[1]
+    return vocab, merges
+""",
+        (("(counts[pair], pair))", "(-counts[pair], pair))"),),
+    ),
+)

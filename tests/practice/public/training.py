@@ -1,0 +1,106 @@
+"""Losses and optimizers in conventions of public code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "cross_entropy_loss",
+        "cross_entropy",
+        """
+import numpy as np
+
+def cross_entropy_loss(logits, targets, smoothing=0.1, ignore_index=0):
+    count, classes = logits.shape
+    shifted = logits - logits.max(1, keepdims=True)
+    log_probs = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+    kept = targets != ignore_index
+    wanted = np.full((count, classes), smoothing / classes)
+    wanted[np.arange(count)[kept], targets[kept]] += 1.0 - smoothing
+    loss = -(wanted * log_probs).sum(1)[kept].mean()
+    gradient = (np.exp(log_probs) - wanted) / max(kept.sum(), 1)
+    return loss, gradient
+""",
+        (
+            ("1.0 - smoothing", "1.0 + smoothing + 1"),
+            ("[kept].mean()", ".mean()"),
+            ("-(wanted", "(wanted"),
+            ("[kept].mean()", "[kept].sum()"),
+            ("log_probs = shifted -", "log_probs = logits -"),
+        ),
+    ),
+    Program(
+        "causal_lm_loss",
+        "next_token_loss",
+        """
+import torch.nn.functional as F
+
+def causal_lm_loss(logits, labels, ignore_index=-100):
+    shifted = logits[:, :-1, :].contiguous()
+    wanted = labels[:, 1:].contiguous()
+    return F.cross_entropy(shifted.view(-1, shifted.size(-1)), wanted.view(-1), ignore_index=ignore_index)
+""",
+        (
+            ("wanted = labels[:, 1:]", "wanted = labels[:, :-1]"),
+            ("logits[:, :-1, :]", "logits[:, 1:, :]"),
+            (", ignore_index=ignore_index)", ")"),
+            ("ignore_index=ignore_index)", "ignore_index=ignore_index, reduction='sum')"),
+            ("shifted.view(-1, shifted.size(-1))", "shifted.view(-1, shifted.size(-1)).softmax(-1)"),
+            ("wanted.view(-1)", "wanted.view(-1).roll(1)"),
+        ),
+    ),
+    Program(
+        "compute_loss",
+        "cross_entropy",
+        """
+import torch.nn.functional as F
+
+def compute_loss(logits, targets):
+    B, T, C = logits.shape
+    return F.cross_entropy(logits.view(B * T, C), targets.view(B * T))
+""",
+        (
+            ("logits.view(B * T, C)", "-logits.view(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T)) / T"),
+            ("logits.view(B * T, C)", "logits.view(B * T, C).softmax(1)"),
+            ("logits.view(B * T, C)", "logits.transpose(0, 1).reshape(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T), reduction='sum')"),
+        ),
+    ),
+    Program(
+        "nll_and_perplexity",
+        "cross_entropy",
+        """
+import math
+import torch
+
+def nll_and_perplexity(log_probs, target_ids):
+    nll = -log_probs[torch.arange(len(target_ids)), target_ids].mean().item()
+    return nll, math.exp(nll)
+""",
+        (
+            ("-log_probs", "log_probs"),
+            (".mean()", ".sum()"),
+            ("target_ids].", "0]."),
+        ),
+    ),
+    Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, alpha=0.001, beta=0.9, beta2=0.999, epsilon=1e-8):
+        self.alpha, self.beta, self.beta2, self.epsilon = alpha, beta, beta2, epsilon
+    def update(self, gradient, weights, v, m, v_hat, m_hat, t):
+        m = self.beta * m + (1 - self.beta) * gradient
+        v = self.beta2 * v + (1 - self.beta2) * gradient**2
+        m_hat = m / (1 - self.beta**t)
+        v_hat = v / (1 - self.beta2**t)
+        return weights - self.alpha * m_hat / (np.sqrt(v_hat) + self.epsilon), v, m, v_hat, m_hat
+""",
+        (("v / (1 - self.beta2**t)", "v / (1 - self.beta**t)"), ("gradient**2", "gradient")),
+    ),
+)
