@@ -17,6 +17,7 @@ from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
 from headway.practice.diagnosis.reading.missing import broken_imports
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.subject import Subject, definitions, subjects_of
+from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
@@ -122,7 +123,7 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
             with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                 exec(code, module.__dict__)
         elif isinstance(statement, ast.Assign | ast.AnnAssign):
-            unset |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            unset |= {*stored_in(statement)}
             with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                 exec(code, module.__dict__)
             vars(module).update(_settings(statement, vars(module)))

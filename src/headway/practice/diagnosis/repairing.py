@@ -18,9 +18,10 @@ from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
-from headway.practice.diagnosis.repair.program import program_of
-from headway.practice.diagnosis.repair.search import find_repair
+from headway.practice.diagnosis.repair.program import Findings, program_of
+from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
 from headway.practice.message import Message
@@ -108,7 +109,8 @@ def with_repair(
         is_open = is_in_doubt(verdict)
         is_single = is_open and not _is_named(subject, exercise)
         known = verdict.trial if is_known and verdict.status == "wrong" else None
-        repair = find_repair(chosen, trials, suspects, right, is_single=is_single, is_doubted=is_open, known=known)
+        extent = Extent(is_single=is_single, is_doubted=is_open)
+        repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
         if repair is not None and chosen is subject and _is_coincidence(verdict, repair):
             return replace(verdict, status="wrong", causes=(), notes=(), repair=repair)
     if repair is None:
@@ -148,8 +150,7 @@ def _lines_of_loops(subject: Subject) -> list[int]:
     lines = [loop.lineno for loop in loops]
     for loop in loops:
         read = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
-        stored = (node for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-        lines += [node.lineno for node in stored if node.id in read]
+        lines += [node.lineno for node in names_in(ast.Store, loop) if node.id in read]
     return lines
 
 

@@ -14,7 +14,8 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.repair.search import find_repair
+from headway.practice.diagnosis.repair.program import Findings
+from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.names import fitting
@@ -63,5 +64,5 @@ def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str]) -
     verdict = diagnose(subject, exercise)
     if verdict.is_correct or verdict.exercise != exercise.name:
         return None
-    repair = find_repair(subject, trials, (), right, is_single=True, effort=EFFORT)
+    repair = find_repair(subject, trials, Findings(trusted=right), Extent(is_single=True, effort=EFFORT))
     return None if repair is None else replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())

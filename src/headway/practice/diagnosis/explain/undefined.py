@@ -10,12 +10,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import TypeGuard
 
 from headway.practice.diagnosis.classes.constructing import METHODS
 from headway.practice.diagnosis.classes.variables import codes_of
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import Subject, parsed
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.message import EMPTY, describe_error
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -122,7 +122,7 @@ def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequen
     defined = _attributes_set(owner, nodes) | _held_by_modules(owner)
     lines = {line for code in codes for _, _, line in code.co_lines()}
     for node in nodes:
-        if not _is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
+        if not is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
             continue
         if node.attr not in defined and not hasattr(owner, node.attr) and not node.attr.startswith("__"):
             yield node.lineno, AttributeError(f"'{owner.__name__}' object has no attribute '{node.attr}'")
@@ -131,7 +131,7 @@ def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequen
 def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
     """Return the attributes that the file may give instances of a class: in its methods, in those of related classes, from outside, or by a text."""
     others = [node for node in nodes if isinstance(node, ast.ClassDef) and not _is_related(owner, node.name)]
-    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if _is_of_self(inner)}
+    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)}
     stored = [
         node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and id(node) not in elsewhere
     ]
@@ -159,10 +159,6 @@ def _is_read_first(error: UnboundLocalError, subject: Subject, nodes: Sequence[a
 def _sets_no_others(owner: type, subject: Subject) -> bool:
     """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
     return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
-
-
-def _is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _held_by_modules(owner: type) -> set[str]:

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from headway.practice.diagnosis.reading.trees import functions_in, parameters_in, stored_in
+
 Result = TypeVar("Result")
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
@@ -98,16 +100,16 @@ class Subject:
         """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`."""
         tree = parsed(self.text)
         lines = range(self.line, self.line + len(self.source))
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        functions = functions_in(tree)
         own = [node for node in functions if node.lineno in lines]
-        names = {each.arg for node in own for each in _arguments(node) if "mask" in each.arg.lower()}
-        return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in _names_of(node)))
+        names = {each for node in own for each in parameters_in(node) if "mask" in each.lower()}
+        return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in parameters_in(node)))
 
     @cached_property
     def attributes_read(self) -> frozenset[str]:
         """Return the attributes that every call reads of an operand as it was passed."""
         lines = range(self.line, self.line + len(self.source))
-        own = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.FunctionDef) and node.lineno in lines]
+        own = [node for node in functions_in(parsed(self.text)) if node.lineno in lines]
         called = [node for node in own if node.name in (self.name, "forward", "__call__")]
         return frozenset(_attributes_read(called[0])) if len(called) == 1 else frozenset()
 
@@ -139,8 +141,7 @@ class Subject:
     @cached_property
     def _lines_of_constructors(self) -> frozenset[int]:
         """The lines of the file's constructors."""
-        nodes = [node for node in ast.walk(parsed(self.text)) if isinstance(node, ast.FunctionDef) and node.name in CONSTRUCTORS]
-        return _lines_of(nodes)
+        return _lines_of(node for node in functions_in(parsed(self.text)) if node.name in CONSTRUCTORS)
 
     @cached_property
     def _lines_of_texts(self) -> frozenset[int]:
@@ -174,15 +175,6 @@ def parsed(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
-    taken = function.args
-    return [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]
-
-
-def _names_of(function: ast.FunctionDef) -> set[str]:
-    return {each.arg for each in _arguments(function)}
-
-
 BRANCHING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
 
 
@@ -197,7 +189,7 @@ def _attributes_read(function: ast.FunctionDef) -> Iterator[str]:
         yield from (
             node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names
         )
-        names -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        names -= {*stored_in(statement)}
 
 
 def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.FunctionDef]) -> bool:
@@ -214,7 +206,7 @@ def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.Function
     passed = [each for _, each in given]
     is_passed = any(each in passed for each in read)
     called = {ast.unparse(node.func).rpartition(".")[2] for node, each in given if each in read}
-    others = [node for node in others if node is not function and name in _names_of(node)] if is_passed else []
+    others = [node for node in others if node is not function and name in parameters_in(node)] if is_passed else []
     others = [node for node in others if node.name in called] or others
     return (
         bool(read)

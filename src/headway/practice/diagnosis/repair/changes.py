@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.practice.diagnosis.reading.trees import names_in, parameters_in, stored_in
 from headway.practice.diagnosis.repair.context import Context, idioms_of, larger_of, own_expressions, settings_of
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
@@ -16,7 +17,7 @@ from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Fo
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.parallels import layers_like, parallel, sublayers
-from headway.practice.diagnosis.repair.program import Change, Program
+from headway.practice.diagnosis.repair.program import Change, Findings, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
 from headway.practice.diagnosis.repair.tree import places
@@ -44,6 +45,22 @@ class _Site:
 
 
 @dataclass(frozen=True)
+class Gaps:
+    """Parts that a program lacks.
+
+    expressions   of right programs
+    arrays        expressions of right programs that make an array from sizes alone
+    name          a name for which it raises NameError
+    attribute     a class and its attribute for which it raises AttributeError
+    """
+
+    expressions: Sequence[Missing] = ()
+    arrays: Sequence[ast.expr] = ()
+    name: str | None = None
+    attribute: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class Nearness:
     """Lines where a program leaves the milestones, lines that these read, and the values that changes would give them."""
 
@@ -56,26 +73,15 @@ def changes(
     program: Program,
     seen: Observation,
     library: str,
-    suspects: Sequence[int] = (),
-    lacking: Sequence[Missing] = (),
-    made: Sequence[ast.expr] = (),
+    findings: Findings,
+    gaps: Gaps,
+    near: Nearness,
     most: float = float("inf"),
-    trusted: Collection[str] = (),
-    undefined: str | None = None,
-    unset: tuple[str, str] | None = None,
-    near: Nearness | None = None,
 ) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
 
     seen      values while the probe ran that fails
-    suspects  lines to which the diagnosis points
-    lacking   expressions of right programs that the program lacks
-    made      those that make an array from sizes alone
     most      highest cost
-    trusted   functions and classes of the program that are right by themselves
-    undefined  a name for which the program raises NameError
-    unset      a class and its attribute for which the program raises AttributeError
-    near      lines where the program leaves the milestones, those that they read, and the values that changes would give them
     """
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
@@ -84,9 +90,8 @@ def changes(
     functions = [name for name, value in held_names if _is_own(value, program)]
     classes = [name for name, value in held_names if inspect.isclass(value) and _is_left_out(name, value, program)]
     found: list[Change] = []
-    near = near or Nearness()
     raising, idioms = _raising(program.statements, seen), idioms_of(program.statements)
-    right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
+    right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(findings.trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
             names = _names_in(function, seen)
@@ -102,11 +107,11 @@ def changes(
                 unused,
                 own,
                 seen.expressions,
-                lacking,
-                made,
+                gaps.expressions,
+                gaps.arrays,
                 _optional(function),
                 module,
-                undefined,
+                gaps.name,
                 functions,
                 larger_of(nodes),
                 settings_of(nodes, seen),
@@ -114,11 +119,12 @@ def changes(
                 idioms,
                 classes,
             )
-            if undefined is not None and isinstance(function, ast.FunctionDef):
-                found += definitions(index, function.body, function, undefined, context)
-            if unset is not None and getattr(statement, "name", "") == unset[0] and getattr(function, "name", "") == "__init__":
+            if gaps.name is not None and isinstance(function, ast.FunctionDef):
+                found += definitions(index, function.body, function, gaps.name, context)
+            owner, attribute = gaps.attribute or (None, "")
+            if owner == getattr(statement, "name", "") and getattr(function, "name", "") == "__init__":
                 assert isinstance(function, ast.FunctionDef)
-                found += settings(index, function, unset[1], context)
+                found += settings(index, function, attribute, context)
             for parent in nodes:
                 here = [
                     *_statement_changes(index, parent, context),
@@ -126,11 +132,11 @@ def changes(
                 ]
                 found += [change for change in here if change.cost <= most - MOST_SAVED]
 
-    lines = {*suspects, *near.departures, *near.sources}
+    lines = {*findings.suspects, *near.departures, *near.sources}
 
     def adjusted(change: Change) -> float:
         bonus = max(
-            _SUSPECT_BONUS * (change.line in suspects),
+            _SUSPECT_BONUS * (change.line in findings.suspects),
             _DEPARTURE_BONUS * (change.line in near.departures),
             _SOURCE_BONUS * (change.line in near.sources),
         )
@@ -274,7 +280,7 @@ def _rewritten(
     if not isinstance(node, ast.Return | ast.Pass):
         yield 1.7, [node], ([] if len(body) > 1 else [ast.Pass()])
     if place + 1 < len(body) and not isinstance(body[place + 1], ast.Return | ast.FunctionDef):
-        is_early = context.undefined is not None and context.undefined in _names_stored(body[place + 1])
+        is_early = context.undefined is not None and context.undefined in stored_in(body[place + 1])
         yield 0.3 if is_early else 1.9, [node, body[place + 1]], [body[place + 1], node]
     if isinstance(node, ast.If):
         yield 1.6, [node], node.body
@@ -309,10 +315,6 @@ def _rewritten(
         )
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
-
-
-def _names_stored(node: ast.stmt) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
@@ -359,9 +361,7 @@ def _globals(program: Program, function: ast.FunctionDef | ast.Lambda | None) ->
     """Return the names of the program's statements, of the function's parameters, and those that it assigns."""
     names = [name for statement in program.statements for name in _defined(statement) if name != program.subject.name]
     if function is not None:
-        arguments = function.args
-        names += [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-        names += [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        names += [*parameters_in(function), *stored_in(function)]
     return [name for name in dict.fromkeys(names) if name != "self"]
 
 
@@ -385,7 +385,7 @@ def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: M
     """Return the parameters, variables and attributes of self that a function does not read."""
     if function is None:
         return frozenset()
-    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    read = {node.id for node in names_in(ast.Load, function)}
     used = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-    parameters = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    parameters = set(parameters_in(function))
     return frozenset((set(names.variables) | parameters) - read - {"self"}) | {f"self.{name}" for name in held if name not in used}

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy
 
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, names_in
 from headway.practice.diagnosis.repair.donors import Donor
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
 from headway.practice.exercise import Probe, Steps
@@ -136,7 +137,7 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
 
 def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> int | None:
     """Return the line at which the function around a line last assigns a variable before it."""
-    functions = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)]
+    functions = functions_in(*statements)
     around = [node for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
     found = [
         node.lineno
@@ -149,7 +150,7 @@ def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> in
 
 def sources(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
     """Return the lines that assign the variables and attributes of self which some lines read."""
-    functions = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)]
+    functions = functions_in(*statements)
     inside = {id(each): [node for node in ast.walk(each) if _is_simple(node)] for each in functions}
     held = {name for nodes in inside.values() for node in nodes if node.lineno in lines for name in _of_self(node, ast.Load)}
     found: set[int] = set()
@@ -175,10 +176,9 @@ def _is_simple(node: ast.AST) -> TypeGuard[ast.stmt]:
 
 
 def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, kind)}
+    return {each.id for each in names_in(kind, node)}
 
 
 def _of_self(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
     """Return the attributes of self that a statement reads or assigns."""
-    held = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, kind)]
-    return {each.attr for each in held if isinstance(each.value, ast.Name) and each.value.id == "self"}
+    return {each.attr for each in ast.walk(node) if is_of_self(each) and isinstance(each.ctx, kind)}

@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from headway.practice.diagnosis.reading.trees import is_of_self
+
 MAX_COPIES = 6
 """Variables to which one statement is repeated."""
 
@@ -46,7 +48,7 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
 
     unused   attributes that the function does not read
     """
-    used = list(dict.fromkeys(each.attr for each in ast.walk(node.value) if _is_of_self(each)))  # type: ignore[attr-defined]
+    used = list(dict.fromkeys(each.attr for each in ast.walk(node.value) if is_of_self(each)))
     if not used or _name_of(node) is None or not isinstance(node.targets[0], ast.Name):
         return
     orders = sorted(itertools.permutations(unused, len(used)), key=lambda order: -sum(map(_likeness, used, order)))
@@ -60,10 +62,6 @@ def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
-def _is_of_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
 @dataclass(frozen=True)
 class _WithAttributes(ast.NodeTransformer):
     """The expression with other attributes of self."""
@@ -72,7 +70,7 @@ class _WithAttributes(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        return ast.Attribute(node.value, self.names.get(node.attr, node.attr), node.ctx) if _is_of_self(node) else node
+        return ast.Attribute(node.value, self.names.get(node.attr, node.attr), node.ctx) if is_of_self(node) else node
 
 
 class _OneOperand(ast.NodeTransformer):
@@ -80,7 +78,7 @@ class _OneOperand(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        return ast.Call(node.func, node.args[:1], []) if _is_of_self(node.func) else node
+        return ast.Call(node.func, node.args[:1], []) if is_of_self(node.func) else node
 
 
 def layers_like(node: ast.expr, others: Sequence[ast.expr]) -> Iterator[tuple[float, ast.expr]]:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.reading.subject import Subject, value_of
+from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
 
 _LIGHT = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.operator, ast.unaryop, ast.expr_context)
 """Nodes of a module-level assignment that is cheap enough to run again for every candidate."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Knowledge of a program's mistake from the diagnosis.
+
+    suspects   lines to which it points
+    trusted    functions and classes that are right by themselves
+    """
+
+    suspects: Collection[int] = ()
+    trusted: Collection[str] = ()
+
+
+NO_FINDINGS = Findings()
 
 
 @dataclass(frozen=True)
@@ -142,7 +158,7 @@ class Program:
 
     @cached_property
     def _methods(self) -> list[ast.FunctionDef]:
-        return [node for statement in self.statements for node in ast.walk(statement) if isinstance(node, ast.FunctionDef)]
+        return functions_in(*self.statements)
 
     @cached_property
     def path(self) -> str:

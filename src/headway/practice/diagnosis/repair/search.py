@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.repair.changes import Nearness, changes
+from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
 from headway.practice.diagnosis.repair.milestones import departures, sources
@@ -23,7 +23,7 @@ from headway.practice.diagnosis.repair.outcomes import (
     likeliest,
     measurable,
 )
-from headway.practice.diagnosis.repair.program import Change, Program, program_of
+from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findings, Program, program_of
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, num_characters, says
@@ -68,25 +68,29 @@ MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
 
 
+@dataclass(frozen=True)
+class Extent:
+    """Changes that are considered.
+
+    is_single   True for single changes only
+    is_doubted  True for only those pairs of changes of which the first alone makes the program compute more values of right programs
+    effort      share of the usual work
+    """
+
+    is_single: bool = False
+    is_doubted: bool = False
+    effort: float = 1.0
+
+
+ALL = Extent()
+
+
 def find_repair(
-    subject: Subject,
-    trials: Sequence[Trial],
-    suspects: Sequence[int] = (),
-    trusted: Collection[str] = (),
-    *,
-    is_single: bool = False,
-    is_doubted: bool = False,
-    effort: float = 1.0,
-    known: Trial | None = None,
+    subject: Subject, trials: Sequence[Trial], findings: Findings = NO_FINDINGS, extent: Extent = ALL, known: Trial | None = None
 ) -> Repair | None:
     """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
 
     trials    outputs under the conventions to consider, likeliest first
-    suspects  lines to which the diagnosis points
-    trusted   functions and classes of the file that are right by themselves
-    is_single True to consider single changes only
-    is_doubted  True to consider only pairs of changes of which the first alone makes the program compute more values of right programs
-    effort    share of the usual work
     known     the trial whose outputs a mistake explains: its conventions are considered first
     """
     program = program_of(subject)
@@ -97,13 +101,13 @@ def find_repair(
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
-    searches = [_search(program, trial, trials, trusted) for trial in chosen]
+    searches = [_search(program, trial, trials, findings) for trial in chosen]
     for search in searches[1:]:
         search.tried = searches[0].tried
-    sources = [_all_candidates(search, suspects, searches, is_doubted=is_doubted) for search in searches]
-    for share in (*SHARES, SHARE_OF_REST if is_single else SHARE_OF_REST / 2 if is_doubted else 0.0):
+    sources = [_all_candidates(search, searches, is_doubted=extent.is_doubted) for search in searches]
+    for share in (*SHARES, SHARE_OF_REST if extent.is_single else SHARE_OF_REST / 2 if extent.is_doubted else 0.0):
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
-            search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
+            search.work = max(search.work, 0.0) + _work_of(searches, place) * share * extent.effort
             found = search.try_changes(candidates)
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
@@ -113,8 +117,8 @@ def find_repair(
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
-        search.work = _work_of(searches, place) * (SHARE_OF_REST if is_single else SHARE_OF_PAIRS) * effort
-    of_pairs = 0.0 if is_single else 1 - (SHARE_IN_DOUBT if is_doubted else SHARE_OF_CONVENTIONS)
+        search.work = _work_of(searches, place) * (SHARE_OF_REST if extent.is_single else SHARE_OF_PAIRS) * extent.effort
+    of_pairs = 0.0 if extent.is_single else 1 - (SHARE_IN_DOUBT if extent.is_doubted else SHARE_OF_CONVENTIONS)
     left = [search.work * of_pairs for search in searches]
     for search, of_second in zip(searches, left, strict=True):
         search.work -= of_second
@@ -122,7 +126,7 @@ def find_repair(
             return _repair(program, search, found, sum(each.num_done for each in searches))
     for search, of_second in zip(searches, left, strict=True):
         search.work = max(search.work, 0.0) + of_second
-        if not is_single and (found := _second(search, suspects, is_stepwise=is_doubted)) is not None:
+        if not extent.is_single and (found := _second(search, is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
     return None
 
@@ -155,7 +159,7 @@ def _work_of(searches: Sequence[Search], place: int) -> float:
     return WORK.get(searches[place].trial.call.library, 1000) * share
 
 
-def _all_candidates(search: Search, suspects: Sequence[int], searches: Sequence[Search], *, is_doubted: bool) -> Iterator[Change]:
+def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: bool) -> Iterator[Change]:
     """Yield the changes of a program, cheapest first; the same for conventions that give it the same inputs.
 
     In doubt no change concerns several statements: a norm of the queries and of the keys may be a convention of which nobody knows.
@@ -164,14 +168,14 @@ def _all_candidates(search: Search, suspects: Sequence[int], searches: Sequence[
     known = (each for each in searches if each.candidates and each.order[0].name == probe.name)
     alike = next((each for each in known if is_called_alike(each.trial, search.trial, probe)), None)
     if alike is None:
-        found = _candidates(search, (), suspects)
+        found = _candidates(search)
         search.candidates = [each for each in found if not is_of_twins(each)] if is_doubted else found
     else:
         search.candidates, search.unit, search.num_reached = alike.candidates, alike.unit, alike.num_reached
     yield from search.candidates
 
 
-def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = False) -> tuple[Change, ...] | None:
+def _second(search: Search, *, is_stepwise: bool) -> tuple[Change, ...] | None:
     """Return two changes after which every probe matches.
 
     The first pairs start from the changes after which the program reaches most milestones. The others are pairs of the cheapest changes.
@@ -186,7 +190,7 @@ def _second(search: Search, suspects: Sequence[int], *, is_stepwise: bool = Fals
             break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
         search.baseline = search.closeness_of((first,))
-        found = search.try_changes(_candidates(search, (first,), suspects, MAX_COST_OF_SECOND), (first,))
+        found = search.try_changes(_candidates(search, (first,), MAX_COST_OF_SECOND), (first,))
         search.order, search.baseline = order, baseline
         if found is not None:
             return found
@@ -241,9 +245,9 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
     return [(-each[0], each[4]) for each in sorted(ranked, key=lambda each: each[:4])[:MAX_FIRST]]
 
 
-def _search(program: Program, trial: Trial, trials: Sequence[Trial], trusted: Collection[str]) -> Search:
+def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: Findings) -> Search:
     failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
-    search = Search(program, trial, list(trial.probes), 0.0, trusted=trusted)
+    search = Search(program, trial, list(trial.probes), 0.0, findings=findings)
     measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
     search.is_measured, search.may_measure = any(measured), bool(measured)
     search.may_refuse = not trial.has_answers or any(failing[probe.name] for probe in trial.probes if probe.beyond is None)
@@ -276,7 +280,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], trusted: Co
     return search
 
 
-def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[int], most: float = float("inf")) -> Sequence[Change]:
+def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = float("inf")) -> Sequence[Change]:
     """Return the changes of a program, or of one with changes made, that concern code which the first failing probe runs.
 
     most     highest cost
@@ -295,7 +299,7 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
     library = search.trial.call.library
     donors, path = search.milestones(probe)
     own = own_of(search.program, names, recorder, library)
-    lacking, made = missing(donors, own), made_of_sizes(donors, own)
+    gaps = Gaps(missing(donors, own), made_of_sizes(donors, own), undefined_name(answer), unset_attribute(answer))
     lines = departures(search.program.statements, recorder.values, path)
     foresight = Foresight(search.program.statements, recorder, path, library)
     near = Nearness(lines, sources(search.program.statements, lines), foresight)
@@ -303,19 +307,7 @@ def _candidates(search: Search, before: tuple[Change, ...], suspects: Sequence[i
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
         seen = Observation(names, recorder.values, num_lines)
-        return changes(
-            search.program,
-            seen,
-            library,
-            suspects,
-            lacking,
-            made,
-            most,
-            search.trusted,
-            undefined_name(answer),
-            unset_attribute(answer),
-            near,
-        )
+        return changes(search.program, seen, library, search.findings, gaps, near, most)
     finally:
         for change in reversed(before):
             change.undo()

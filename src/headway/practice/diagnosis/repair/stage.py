@@ -15,6 +15,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
+from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import Recorder, Seen
 from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import Change, Program
@@ -131,7 +132,7 @@ class Stage:
     @cached_property
     def _used_by_constructors(self) -> set[str]:
         """Names that constructors use, directly or through the file's functions."""
-        nodes = [inner for each in self.program.statements for inner in ast.walk(each) if isinstance(inner, ast.FunctionDef)]
+        nodes = functions_in(*self.program.statements)
         found = {*CONSTRUCTORS}
         waiting = list(found)
         while waiting:

@@ -21,7 +21,7 @@ from headway.practice.diagnosis.repair.donors import Donor, donors_of
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.nesting import is_reordered
 from headway.practice.diagnosis.repair.outcomes import Held, call_of, held_shapes, num_suiting, read, returned, with_measured
-from headway.practice.diagnosis.repair.program import Change, Program
+from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findings, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.exercise import Probe
@@ -60,7 +60,7 @@ class Search:
 
     order     probes, those that fail and are small first
     unit      work of one call
-    trusted   functions and classes that are right by themselves
+    findings  what the diagnosis knows of the mistake
     may_refuse   True if a change may make the program raise for inputs that it need not support: some that it has to support fail
     refused      names of the probes that the program itself refuses, as it may
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
@@ -86,7 +86,7 @@ class Search:
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
-    trusted: Collection[str] = ()
+    findings: Findings = NO_FINDINGS
     may_refuse: bool = True
     refused: Collection[str] = ()
     is_measured: bool = False

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from headway.practice.diagnosis.explain.undefined import UNSET
+from headway.practice.diagnosis.reading.trees import is_of_self, names_in, parameters_in, stored_in
 from headway.practice.diagnosis.repair.context import Context
 from headway.practice.diagnosis.repair.expressions import EPSILONS, MAX_SIZES, literal
 from headway.practice.diagnosis.repair.parallels import renamed
@@ -45,7 +46,7 @@ def settings(index: int, constructor: ast.FunctionDef, name: str, context: Conte
     siblings = [(place, node) for place, node in enumerate(body) if isinstance(node, ast.Assign) and _attribute_of(node.targets[0])]
     first = next((place for place, node in enumerate(body) if _reads_attribute(node, name)), len(body))
     last = min(max((place for place, _ in siblings), default=len(body) - 1) + 1, first)
-    parameters = [each.arg for each in (*constructor.args.args, *constructor.args.kwonlyargs)][1:]
+    parameters = parameters_in(constructor)[1:]
 
     def change(cost: float, value: ast.expr, place: int = last) -> Change:
         assigned = ast.Assign([ast.Attribute(ast.Name("self", ast.Load()), name, ast.Store())], value)
@@ -85,8 +86,7 @@ def _place_of_copy(body: Sequence[ast.stmt], earlier: Sequence[str]) -> int:
 
 def _attribute_of(node: ast.expr) -> str | None:
     """Return the name of an attribute of self; None for another expression."""
-    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return node.attr if isinstance(node, ast.Attribute) and is_own else None
+    return node.attr if is_of_self(node) else None
 
 
 def _reads_attribute(node: ast.AST, name: str) -> bool:
@@ -178,7 +178,7 @@ class _Replacing(ast.NodeTransformer):
         self.other: ast.expr | None = other
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == "self" and self.other is not None:
+        if is_of_self(node) and self.other is not None:
             other, self.other = self.other, None
             return other
         self.generic_visit(node)
@@ -187,10 +187,8 @@ class _Replacing(ast.NodeTransformer):
 
 def _undefined(name: str, after: Sequence[ast.stmt], context: Context) -> list[str]:
     """Return a name and the others without a value that the statements read, in the order of their first use."""
-    read = [each for node in after for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]
-    stored = {each.id for node in after for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    known = {*context.names.variables, *context.globals, *context.module, "self"} | stored
-    ordered = sorted(read, key=lambda each: (each.lineno, each.col_offset))
+    known = {*context.names.variables, *context.globals, *context.module, "self", *stored_in(*after)}
+    ordered = sorted(names_in(ast.Load, *after), key=lambda each: (each.lineno, each.col_offset))
     return list(dict.fromkeys(each.id for each in ordered if each.id == name or each.id not in known))
 
 

@@ -1,0 +1,32 @@
+"""Nodes of syntax trees: functions and their parameters, names, attributes of self."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeGuard
+
+
+def functions_in(*trees: ast.AST) -> list[ast.FunctionDef]:
+    """Return the functions and methods in trees, those inside others included."""
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def parameters_in(function: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Return the names of a function's parameters without *args and **kwargs."""
+    taken = function.args
+    return [each.arg for each in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
+
+
+def names_in(kind: type[ast.expr_context], *trees: ast.AST) -> list[ast.Name]:
+    """Return the names in trees that are read, with ast.Load, or assigned, with ast.Store."""
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, kind)]
+
+
+def stored_in(*trees: ast.AST) -> list[str]:
+    """Return the names that are assigned in trees, as text."""
+    return [node.id for node in names_in(ast.Store, *trees)]
+
+
+def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Return True for an attribute of self."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
