@@ -68,9 +68,9 @@ class Roles:
         """Return the role of a size that a class is constructed with or that a function takes."""
         return Role(name, self.called(name), neutral, is_size=True, size_of=size_of, size_override=size_override)
 
-    def weight(self, name: str, neutral: Any = MISSING, *, is_optional: bool = False) -> Role:
+    def weight(self, name: str, *, is_optional: bool = False) -> Role:
         """Return the role of a weight that a class holds."""
-        return Role(name, self.called(name), neutral, is_weight=True, is_optional=is_optional, held_as=self.held_as(name))
+        return Role(name, self.called(name), is_weight=True, is_optional=is_optional, held_as=self.held_as(name))
 
 
 def extent(role: str, axis: int) -> Callable[[Inputs], Any]:

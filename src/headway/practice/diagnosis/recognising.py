@@ -79,7 +79,7 @@ def _is_grouped(subject: Subject, names: Collection[str]) -> bool:
     return diagnose(subject, exercise(GROUPED)).status in ("correct", "wrong")
 
 
-def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise] = ()) -> Exercise | None:
+def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise]) -> Exercise | None:
     """Return the first exercise that the name means and whose outputs are close; else the one that is correct; else the closest.
 
     A mistake in one exercise may be correct as another: a causal attention without its mask is a plain one. Hence the others count

@@ -27,7 +27,7 @@ EFFORT = 0.4
 """Share of the usual work for each."""
 
 
-def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str] = ()) -> list[Verdict]:
+def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str]) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
     verdicts   on the subjects that were judged

@@ -110,7 +110,7 @@ EXERCISE = Exercise(
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
     conventions=(
-        optional(Convention(encode=two_sequences("query", "context"), role="context")),
+        optional(Convention(encode=two_sequences, role="context")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
         WRAPPED,

@@ -13,6 +13,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recov
 from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import ARRAYS, X, answers_at, erf, floating, probes_of, quick_gelu, sigmoid, silu
 from headway.practice.recipes.conventions import RETURNS
+from headway.practice.recipes.measuring import constant
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -123,9 +124,8 @@ def _erf_factor(ask: Any) -> list[tuple[Inputs, float]]:
     if term is None:
         return []
     inverse = [NormalDist().inv_cdf((1 + each) / 2) / math.sqrt(2) for each in term]
-    factors = numpy.array(inverse) / NUMBERS
-    is_named = min(abs(factors[0] - each) for each in (1.0, -math.sqrt(0.5))) < 1e-5
-    return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
+    factor = constant(numpy.array(inverse) / NUMBERS, 1.0, -math.sqrt(0.5), tolerance=1e-5)
+    return [] if factor is None else [({}, factor)]
 
 
 def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
@@ -133,9 +133,8 @@ def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
     term = _gate_term(ask)
     if term is None:
         return []
-    factors = 2 * numpy.arctanh(term) / NUMBERS
-    is_named = min(abs(factors[0] - each) for each in (1.0, 1.702, 2 * math.sqrt(2 / math.pi), math.sqrt(2))) < 1e-5
-    return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
+    factor = constant(2 * numpy.arctanh(term) / NUMBERS, 1.0, 1.702, 2 * math.sqrt(2 / math.pi), math.sqrt(2), tolerance=1e-5)
+    return [] if factor is None else [({}, factor)]
 
 
 def _recovery(name: str, measure: Any, right: float, right_name: str, pattern: str) -> Recovery:

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
-from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
+from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -112,15 +112,7 @@ def _scale(ask: Ask) -> Measured:
     return measured(ask, examples, number)
 
 
-RECOVERIES = (
-    TEXTS.recovery(
-        "step_length",
-        "rate",
-        measure=_scale,
-        wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
-        sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-    ),
-)
+RECOVERIES = (step_length(TEXTS, _scale),)
 
 MANY = TEXTS["many"]
 

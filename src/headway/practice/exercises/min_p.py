@@ -59,13 +59,12 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-EXERCISE = distributions.SAMPLER(
+EXERCISE = distributions.FILTER(
     name="min_p",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(distributions.LOGITS, required(distributions.MIN_P), *distributions.FILTER),
+    roles=(distributions.LOGITS, required(distributions.MIN_P), *distributions.OF_FILTERS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

@@ -37,12 +37,9 @@ MISTAKES = (
 )
 
 
-def _first_axis(axis: int) -> Any:
-    def encode(inputs: Inputs) -> Inputs | None:
-        ids = inputs["token_ids"]
-        return inputs | {"token_ids": ids.swapaxes(0, 1) if axis else ids[None]} if (ids.ndim == 2) == bool(axis) else None
-
-    return encode
+def _positions_first(inputs: Inputs) -> Inputs | None:
+    ids = inputs["token_ids"]
+    return inputs | {"token_ids": ids.swapaxes(0, 1)} if ids.ndim == 2 else None
 
 
 def _as_long(inputs: Inputs) -> Inputs:
@@ -80,7 +77,7 @@ EXERCISE = Exercise(
         optional(
             Convention(
                 TEXTS["sequence_first"],
-                _first_axis(1),
+                _positions_first,
                 lambda answer, inputs: answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer,
                 source=r"\A(?!(.|\n)*\(\s*(batch\w*|bs|b)\s*,\s*(seq\w*|s|t|l)\b)(.|\n)*((seq\w*|s|t|l), *(batch|bs|b|n)\w*|pe\[:.*(shape\[0\]|size\(0\)|len\())",
             )

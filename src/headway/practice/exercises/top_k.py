@@ -88,13 +88,12 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-EXERCISE = distributions.SAMPLER(
+EXERCISE = distributions.FILTER(
     name="top_k",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(distributions.LOGITS, required(distributions.TOP_K), *distributions.FILTER),
+    roles=(distributions.LOGITS, required(distributions.TOP_K), *distributions.OF_FILTERS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

@@ -102,13 +102,12 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-EXERCISE = distributions.SAMPLER(
+EXERCISE = distributions.FILTER(
     name="top_p",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(distributions.LOGITS, required(distributions.TOP_P), *distributions.FILTER),
+    roles=(distributions.LOGITS, required(distributions.TOP_P), *distributions.OF_FILTERS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED, distributions.UNNORMALISED)),
 )

@@ -21,7 +21,7 @@ ANSWERS = ("headway.functions", "headway.practice.exercises", "headway.practice.
 """Modules in which functions compute answers."""
 
 
-def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = (), *, is_open: bool = False) -> list[Exercise]:
+def blinded(exercises: Sequence[Exercise], others: Sequence[Any], *, is_open: bool) -> list[Exercise]:
     """Return the exercises without their answers, and make the functions that compute them raise, except those that `others` use.
 
     is_open   True to leave headway.functions as it is

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Step, optional
+from headway.practice.exercise import Convention, Inputs, Recovery, Step, optional
 from headway.practice.recipes.encoding import first_of_tuple
+from headway.practice.recipes.measuring import Ask, Measured
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/descent")
@@ -73,3 +74,17 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
 RETURNS: Sequence[Convention] = optional(
     Convention(TEXTS["more_than_point"], decode=first_of_tuple()), Convention(TEXTS["whole_path"], decode=last_of_path)
 )
+
+
+def step_length(texts: Texts, measure: Callable[[Ask], Measured]) -> Recovery:
+    """Return the recovery of the length of a step per learning_rate · gradient.
+
+    texts   of the exercise
+    """
+    return texts.recovery(
+        "step_length",
+        "rate",
+        measure=measure,
+        wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
+        sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
+    )

@@ -37,11 +37,11 @@ def factor_of(answer: Any, right: Any) -> float | None:
     return factor if numpy.abs(answer - factor * right).max() < 1e-5 * numpy.abs(right).max() else None
 
 
-def constant(ratios: Any, *named: float) -> float | None:
+def constant(ratios: Any, *named: float, tolerance: float = 1e-4) -> float | None:
     """Return the number that all ratios are; None if they differ, or if it is a number with a named mistake."""
     ratio = float(ratios[0])
-    is_even = numpy.isfinite(ratios).all() and numpy.ptp(ratios) <= 1e-4 * abs(ratio)
-    return ratio if is_even and min(abs(ratio - each) for each in named) >= 1e-4 else None
+    is_even = numpy.isfinite(ratios).all() and numpy.ptp(ratios) <= tolerance * abs(ratio)
+    return ratio if is_even and min(abs(ratio - each) for each in named) >= tolerance else None
 
 
 def log_slope(x: Any, answer: Any) -> float | None:

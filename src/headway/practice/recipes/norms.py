@@ -138,5 +138,3 @@ HALF = TEXTS["half"]
 ROWS = TEXTS["rows"]
 VECTOR = TEXTS["vector"]
 WHOLE = TEXTS["whole"]
-
-"""The output alone, or followed by a cache for the backward pass."""

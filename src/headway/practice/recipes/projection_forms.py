@@ -22,13 +22,10 @@ def _one_sequence(name: str) -> Callable[[Inputs], Inputs | None]:
     return lambda inputs: without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
 
 
-def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
-    """Return an encoding to one sequence for the query and one for key and value; None if those two differ."""
-
-    rest = ("query", "key", "value")
-    return lambda inputs: (
-        without(inputs, *rest) | {query: inputs["query"], other: inputs["key"]} if inputs["key"] is inputs["value"] else None
-    )
+def two_sequences(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with one sequence for the query and one, the context, for key and value; None if those two differ."""
+    query, context = inputs["query"], inputs["key"]
+    return without(inputs, "query", "key", "value") | {"query": query, "context": context} if context is inputs["value"] else None
 
 
 FORMS = optional(Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))

@@ -18,7 +18,7 @@ TEXTS = Texts("shared/projection_scale")
 
 
 @lru_cache
-def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_projected: bool = False, is_grouped: bool = False) -> Inputs:
+def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_projected: bool, is_grouped: bool = False) -> Inputs:
     """Return inputs whose output shows the attention weights: values are unit vectors, and only query and key are projected.
 
     The sequence is two zeros, then the unit vectors; the last query attends to all of them, causal or not.

@@ -17,6 +17,10 @@ Place = Cause | Verdict | Edit
 """A value with a cell, a line, a column, an end line and an end column."""
 
 
+NUM_AROUND = 2
+"""Lines that are shown before and after one."""
+
+
 def place_of(verdict: Verdict, cause: Cause | None = None) -> Place:
     """Return what has the place to show: the cause if its line is known, else the repair, else the verdict."""
     if cause is not None and cause.line is not None:
@@ -24,13 +28,13 @@ def place_of(verdict: Verdict, cause: Cause | None = None) -> Place:
     return verdict.repair.edits[0] if verdict.repair else verdict
 
 
-def frame(source: Source, place: Place, *, num_around: int = 2) -> str:
+def frame(source: Source, place: Place) -> str:
     """Return the lines around a place, numbered, with a mark at its first line."""
     if not place.line:
         return ""
     line = source.line_of(place.cell, place.line)
     first = line - place.line
-    own = [number for number in range(line - num_around, line + num_around + 1) if 1 <= number <= len(source.lines)]
+    own = [number for number in range(line - NUM_AROUND, line + NUM_AROUND + 1) if 1 <= number <= len(source.lines)]
     own = [number for number in own if source.place(number)[0] == place.cell]
     width = len(str(max(own, default=1) - first))
     return "\n".join(f"{'>' if number == line else ' '} {number - first:{width}} | {source.lines[number - 1]}".rstrip() for number in own)

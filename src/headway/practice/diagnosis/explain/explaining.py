@@ -90,7 +90,7 @@ def _measure(recovery: Recovery, trial: Trial) -> Mistake | None:
     if all(abs(number - recovery.right(inputs)) <= 1e-3 * max(abs(recovery.right(inputs)), 1e-12) for inputs, number in measured):
         return None
     of_sizes = [(recovery.sizes(inputs), number) for inputs, number in measured]
-    names = [name for name in names_of(of_sizes, tolerance=1e-3) if _is_supported(name, of_sizes)]
+    names = [name for name in names_of(of_sizes) if _is_supported(name, of_sizes)]
     inputs, number = max(measured, key=lambda each: abs(each[1] - recovery.right(each[0])) / max(abs(recovery.right(each[0])), 1e-12))
     numbers = [each for _, each in measured]
     if not names and max(numbers) - min(numbers) > 1e-3 * max(map(abs, numbers)):

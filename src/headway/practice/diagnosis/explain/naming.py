@@ -18,7 +18,11 @@ CONSTANTS = {
 }
 
 
-def names_of(measured: Sequence[tuple[Mapping[str, float], float]], *, tolerance: float = 1e-4) -> list[str]:
+TOLERANCE = 1e-3
+"""Relative difference of numbers that count as equal."""
+
+
+def names_of(measured: Sequence[tuple[Mapping[str, float], float]]) -> list[str]:
     """Return every formula that fits a number measured under several sizes, simplest first.
 
     measured   (sizes by name, number) per measurement, such as ({"head_dim": 4}, 0.5)
@@ -32,7 +36,7 @@ def names_of(measured: Sequence[tuple[Mapping[str, float], float]], *, tolerance
     for name, value in candidates(measured[0][0]).items():
         values = [candidates(sizes).get(name, math.nan) for sizes, _ in measured]
         if math.isclose(value, values[0]) and all(
-            abs(candidate - number) <= tolerance * max(abs(number), 1e-12) for candidate, (_, number) in zip(values, measured, strict=True)
+            abs(candidate - number) <= TOLERANCE * max(abs(number), 1e-12) for candidate, (_, number) in zip(values, measured, strict=True)
         ):
             found.append(name)
     return found

@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import tomllib
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -44,30 +44,12 @@ class Equivalent:
         return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments))
 
 
-@dataclass(frozen=True)
-class Packages:
-    """Packages that need not be installed.
-
-    annotating       those whose decorators only check annotations
-    without_effect   those whose calls change no result
-    bases            the class in place of a package's modules
-    equivalents      functions of installed packages in place of theirs, by their full names
-    """
-
-    annotating: frozenset[str]
-    without_effect: frozenset[str]
-    bases: Mapping[str, str]
-    equivalents: Mapping[str, Equivalent]
-
-
-def _listed() -> Packages:
-    """Return the packages that missing.toml lists."""
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    equivalents = {name: Equivalent(**entry) for name, entry in table["equivalents"].items()}
-    return Packages(frozenset(table["annotating"]), frozenset(table["without_effect"]), table["bases"], equivalents)
-
-
-PACKAGES = _listed()  # read now, because the process that confirms a verdict cannot read Headway's files later
+# read now, because the process that confirms a verdict cannot read Headway's files later
+_LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+ANNOTATING: Collection[str] = _LISTED["annotating"]
+WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
+BASES: Mapping[str, str] = _LISTED["bases"]
+EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
 
 
 def _held(path: str) -> Any:
@@ -116,9 +98,9 @@ class Placeholder:
 
         Errors   ModuleNotFoundError
         """
-        if self._package in PACKAGES.annotating:
+        if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
-        if self._package in PACKAGES.without_effect:
+        if self._package in WITHOUT_EFFECT:
             return arguments[0] if arguments else self
         raise self._error()
 
@@ -127,8 +109,8 @@ class Placeholder:
 
         Errors   ModuleNotFoundError for a class of another package
         """
-        if self._package in PACKAGES.bases and self._path.endswith("Module"):
-            return (_held(PACKAGES.bases[self._package]),)
+        if self._package in BASES and self._path.endswith("Module"):
+            return (_held(BASES[self._package]),)
         raise self._error()
 
     def _error(self) -> ImportError:
@@ -250,4 +232,4 @@ def _attribute(package: str, name: str) -> Any:
         raise AttributeError(name)
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     path = f"{package}.{name}"
-    return copied or PACKAGES.equivalents.get(path) or Placeholder(path)
+    return copied or EQUIVALENTS.get(path) or Placeholder(path)

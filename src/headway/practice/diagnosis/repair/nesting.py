@@ -36,9 +36,7 @@ def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
 def is_reordered(change: Change) -> bool:
     """Return True for a change that moves a term into a call, or out of one."""
     match change.old, change.new:
-        case ast.BinOp() as whole, ast.Call() as call:
-            return any(isinstance(each, ast.Call) and each.func is call.func for each in (whole.left, whole.right))
-        case ast.Call() as call, ast.BinOp() as whole:
+        case (ast.BinOp() as whole, ast.Call() as call) | (ast.Call() as call, ast.BinOp() as whole):
             return any(isinstance(each, ast.Call) and each.func is call.func for each in (whole.left, whole.right))
     return False
 

@@ -75,7 +75,7 @@ def is_right(trial: Trial, probe: Probe, answer: Any) -> bool:
         return False
 
 
-def with_measured(trial: Trial, most: int | None = None) -> Trial:
+def with_measured(trial: Trial, most: int | None) -> Trial:
     """Return a trial with the conventions that were measured from the outputs, the first ones of them, measured from its own call."""
     conventions = list(trial.conventions)
     for place in measurable(trial)[:most]:
