@@ -44,11 +44,15 @@ def read_source(path: Path) -> str:
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
     """Run a file as a module that is not __main__; return a verdict if it raises."""
+    return _loaded(path, text, lambda module, tree: exec(compile(tree, str(path), "exec"), module.__dict__))
+
+
+def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], object]) -> ModuleType | Verdict:
     module = _empty_module(path, text)
     try:
         tree = _without_cuda(ast.parse(text))
         prepare_imports(module, path, tree, _run_definitions)
-        exec(compile(tree, str(path), "exec"), module.__dict__)
+        run(module, tree)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
@@ -91,15 +95,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
     A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH, and so is a size that a file reads from absent settings.
     """
-    module = _empty_module(path, text)
-    try:
-        tree = _without_cuda(ast.parse(text))
-        prepare_imports(module, path, tree, _run_definitions)
-        _run_definitions(module, tree)
-    except (Exception, SystemExit) as error:
-        return _does_not_run(path, text, error)
-    _set_as_main(module, tree)
-    return module
+    return _loaded(path, text, _run_definitions)
 
 
 def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:

@@ -105,23 +105,31 @@ def _has_padding_row(call: InstanceCall) -> bool:
 def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
     leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
-    known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
-    size = max((abs(slope.value) for _, slope in known), default=0.0)
-    if size < 1e-4:
+    if _steepest(slopes) < STEEP:
         return None
     try:
         gradients = {"torch": _torch_gradients, "jax": _jax_gradients}[call.library](call, arguments, leaves)
     except Exception as error:
         return _raises(call, error)
-    return _compared(call, known, dict(zip([leaf.name for leaf in leaves], gradients, strict=True)), size)
+    return _compared(call, leaves, slopes, gradients)
+
+
+STEEP = 1e-4
+"""Slope from which a function depends on its operands."""
+
+
+def _steepest(slopes: Sequence[Slope | None]) -> float:
+    """Return the largest slope that is known, 0 if there is none."""
+    return max((abs(slope.value) for slope in slopes if slope is not None), default=0.0)
 
 
 def _compared(
-    call: Call, known: Sequence[tuple[_Leaf, Slope]], gradients: dict[str, numpy.ndarray | None], size: float
+    call: Call, leaves: Sequence[_Leaf], slopes: Sequence[Slope | None], gradients: Sequence[numpy.ndarray | None]
 ) -> Cause | Message | None:
-    wrong = []
-    for leaf, slope in known:
-        gradient = gradients[leaf.name]
+    wrong, size = [], _steepest(slopes)
+    for leaf, slope, gradient in zip(leaves, slopes, gradients, strict=True):
+        if slope is None:
+            continue
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
         if slope.is_far_from(along, leaf.share * size):
             wrong.append((leaf.name, along, slope.value))
@@ -264,9 +272,7 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
         return _loss(answer)
 
     slopes = [slope_of(partial(at, slot, leaf)) for slot, leaf in zip(slots, leaves, strict=True)]
-    known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
-    size = max((abs(slope.value) for _, slope in known), default=0.0)
-    if size < 1e-4:
+    if _steepest(slopes) < STEEP:
         return None
     is_module = module_library(call.subject.value) is not None
     plain = [] if is_module else [slot.array for slot in slots if slot.array.is_leaf and not slot.array.requires_grad]
@@ -280,7 +286,7 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
     finally:
         for tensor in plain:
             tensor.requires_grad_(False)
-    return _compared(call, known, dict(zip([leaf.name for leaf in leaves], gradients, strict=True)), size)
+    return _compared(call, leaves, slopes, gradients)
 
 
 def _unit(values: numpy.ndarray) -> float:
