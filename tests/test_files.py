@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from headway.files import write_array, write_text
+from headway.files import emptied_on_error, write_array, write_text
 
 
 def test_a_block_that_raises_leaves_the_file(tmp_path: Path) -> None:
@@ -18,6 +18,21 @@ def test_a_block_that_raises_leaves_the_file(tmp_path: Path) -> None:
         write_text(file, "part \ud800")
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_a_block_that_raises_adds_to_a_folder_is_removed(tmp_path: Path, is_new: bool) -> None:
+    folder = tmp_path / "out"
+    if not is_new:
+        write_text(folder / "before.txt", "before")
+    with pytest.raises(KeyboardInterrupt), emptied_on_error(folder):
+        write_text(folder / "added.txt", "text")
+        write_text(folder / "deeper" / "added.txt", "text")
+        raise KeyboardInterrupt
+    assert list(tmp_path.rglob("*")) == ([] if is_new else [folder, folder / "before.txt"])
+    with emptied_on_error(folder):
+        write_text(folder / "added.txt", "text")
+    assert (folder / "added.txt").exists()
 
 
 def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:

@@ -54,6 +54,21 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def emptied_on_error(folder: Path) -> Iterator[None]:
+    """Remove what the block adds to a folder if the block raises, and the folder itself if it is new."""
+    before = set(folder.iterdir()) if folder.is_dir() else None
+    try:
+        yield
+    except BaseException:
+        if before is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            for added in set(folder.iterdir()) - before:
+                shutil.rmtree(added, ignore_errors=True) if added.is_dir() else added.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
 def _copied_to(device: Path) -> Iterator[Path]:
     """Yield a temporary path; write its bytes to the device if the block succeeds."""
     with tempfile.TemporaryDirectory() as folder:

@@ -62,3 +62,4 @@ def test_a_resumed_run_has_the_numbers_of_one_that_never_stopped(first):
 def test_a_model_of_another_shape_is_an_error(first, more):
     with pytest.raises(OptionError, match="expected"):
         second(first, **more)
+    assert not (first.parent / "second").exists()

@@ -158,6 +158,7 @@ def test_a_corpus_smaller_than_one_context(tmp_path):
     (tmp_path / "small.txt").write_text("Too short.")
     with pytest.raises(TrainingError, match="got a corpus of 11 tokens.*expected more than one context of 24 in each"):
         begin(tmp_path / "out", tmp_path / "small.txt")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("content", "message"), [(b"\xff\xfe\x00", "invalid UTF-8 at byte 0"), (b" \n", "without text")])

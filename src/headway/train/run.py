@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from headway.arrays import check_computing
 from headway.checkpoints import resolve_model
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import HeadwayError, OptionError, TrainingError
-from headway.files import write_text
+from headway.files import emptied_on_error, write_text
 from headway.json_files import read_json_object
 from headway.tokenizers import load_tokenizer
 from headway.tokenizers.library import LibraryTokenizer
@@ -92,7 +93,7 @@ class Data:
 def start(
     out: Path, options: TrainingOptions, data: Data, *, say: Callable[[str], None] = lambda text: None, processes: Processes = ALONE
 ) -> Run:
-    """Create tokenizer and corpus in the folder `out`, and return a new run.
+    """Create tokenizer and corpus in the folder `out`, and return a new run. Nothing of it remains in the folder after an error.
 
     Errors   TrainingError if `out` is a file or contains a run, or if the corpus is invalid or too small; OptionError for options
              that cannot be combined, or a device that torch does not support.
@@ -101,9 +102,10 @@ def start(
     data.check_for(options.architecture)
     check_processes(options, processes)
     for_this_process(options, processes)
-    processes.run_on_first(lambda: _prepare(out, options, data, say))
-    run = _open(out, options, processes)
-    processes.run_on_first(lambda: _write_options(out, run.options))
+    with emptied_on_error(out) if processes.is_first else nullcontext():
+        processes.run_on_first(lambda: _prepare(out, options, data, say))
+        run = _open(out, options, processes)
+        processes.run_on_first(lambda: _write_options(out, run.options))
     return run
 
 
