@@ -35,3 +35,7 @@ def test_a_hint_is_optional():
 
 def test_the_module_docstring_draws_every_class():
     assert all(each.__name__ in (errors.__doc__ or "") for each in CLASSES)
+
+
+def test_a_quantity_has_the_singular_for_one_only():
+    assert [errors.quantity(number, "wrong line") for number in (0, 1, 2000)] == ["0 wrong lines", "1 wrong line", "2,000 wrong lines"]

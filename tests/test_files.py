@@ -25,14 +25,17 @@ def test_what_a_block_that_raises_adds_to_a_folder_is_removed(tmp_path: Path, is
     folder = tmp_path / "out"
     if not is_new:
         write_text(folder / "before.txt", "before")
-    with pytest.raises(KeyboardInterrupt), emptied_on_error(folder):
-        write_text(folder / "added.txt", "text")
-        write_text(folder / "deeper" / "added.txt", "text")
-        raise KeyboardInterrupt
+    with pytest.raises(UnicodeEncodeError), emptied_on_error(folder):
+        _write_two(folder, "part \ud800")
     assert list(tmp_path.rglob("*")) == ([] if is_new else [folder, folder / "before.txt"])
     with emptied_on_error(folder):
-        write_text(folder / "added.txt", "text")
-    assert (folder / "added.txt").exists()
+        _write_two(folder, "text")
+    assert (folder / "deeper" / "added.txt").exists()
+
+
+def _write_two(folder: Path, second: str) -> None:
+    write_text(folder / "deeper" / "added.txt", "text")
+    write_text(folder / "added.txt", second)
 
 
 def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:

@@ -102,6 +102,11 @@ class TrainingError(HeadwayError, RuntimeError):
     """A corpus or a training run that cannot continue."""
 
 
+def quantity(number: int, noun: str) -> str:
+    """Return a number of things in words, such as "1 line" or "2,000 lines"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def expect_adapter(name: str | None, adapters: Collection[str]) -> None:
     """Raise OptionError for a name that is not one of the adapters; None is the model itself."""
     if name is not None and name not in adapters:

@@ -32,6 +32,10 @@ def test_generate_prints_the_prompt_and_a_story_and_the_throughput_on_stderr():
     assert re.fullmatch(r"\d+ tokens \((end of text|length limit)\), first token after [\d.]+ s, then [\d,]+ tokens/s\n", result.stderr)
 
 
+def test_one_token_is_in_the_singular():
+    assert headway("generate", "-n", "1", "Once").stderr.startswith("1 token (length limit), first token after ")
+
+
 def test_the_same_seed_gives_the_same_text_and_python_gives_it_too():
     first, second = (headway("generate", "The little fox", "--seed", "5", "-n", "40", "--no-echo").stdout for _ in range(2))
     completion = package.load("stories").generate("The little fox", max_new_tokens=40, seed=5)

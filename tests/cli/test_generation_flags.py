@@ -54,7 +54,18 @@ def test_flags_that_are_not_given_are_left_to_the_model():
 @every_option
 def test_values_that_mean_off_become_none(name):
     for value in OPTIONS[name].off:
-        assert generation_values({name: value}) == {name: None}
+        assert generation_values({name: str(value)}) == {name: None}
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "-1", "1.5"])
+def test_a_wrong_number_names_the_valid_ones_and_the_default_of_the_command(value):
+    with pytest.raises(OptionError, match=r"got max_new_tokens='?[-\w.]+'?, expected an integer from 1 to 10000000") as caught:
+        generation_values({"max_new_tokens": value}, {"max_new_tokens": "400"})
+    assert caught.value.hint == "leave it out for the default: 400"
+
+
+def test_numbers_are_read():
+    assert generation_values({"max_new_tokens": "5", "temperature": "0.5"}) == {"max_new_tokens": 5, "temperature": 0.5}
 
 
 def test_choices_and_biases_are_converted():

@@ -16,7 +16,7 @@ from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.cli.progress import Shown
 from headway.cli.serve import cores_of_a_replica, require_packages, with_threads
 from headway.cli.serve_models import read_template, wire_name
-from headway.errors import OptionError
+from headway.errors import OptionError, quantity
 from headway.language_model import LanguageModel
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def command(
     else:
         run = partial(_run_here, name, loading.load(model), template, settings, files, concurrency)
     started = time.perf_counter()
-    with Shown().bar(num_lines, "lines") as progress:
+    with Shown().bar(num_lines, "line") as progress:
         summary = run(progress)
     seconds = time.perf_counter() - started
     earlier = f", {summary.num_earlier:,} of them earlier" if summary.num_earlier else ""
     print(
-        f"{summary.num_lines:,} lines{earlier}, {summary.num_failed:,} failed: {seconds:.1f} s, {summary.num_tokens / seconds:,.0f} tokens/s",
+        f"{quantity(summary.num_lines, 'line')}{earlier}, {summary.num_failed:,} failed: {seconds:.1f} s, {summary.num_tokens / seconds:,.0f} tokens/s",
         file=sys.stderr,
     )
     if summary.num_failed:

@@ -10,7 +10,8 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
+from headway.cli.texts import check_counts, print_throughput, print_truncated, progress, read_texts, short
+from headway.errors import quantity
 from headway.language_model import load
 
 
@@ -63,7 +64,7 @@ def command(
             on_cut=lambda cut: print_truncated(cut, classifier.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print_throughput(count(len(lines)), len(lines), seconds)
+    print_throughput(quantity(len(lines), "text"), len(lines), seconds)
     if as_json:
         rows = [[{"label": each.name, "score": short(numpy.float32(each.score))} for each in row] for row in labels]
         o.print_json({"model": model, "num_texts": len(lines), "seconds": round(seconds, 4), "labels": rows})

@@ -11,8 +11,8 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
-from headway.errors import OptionError
+from headway.cli.texts import check_counts, print_throughput, print_truncated, progress, read_texts, short
+from headway.errors import OptionError, quantity
 from headway.files import write_array
 from headway.language_model import Embedder, load
 
@@ -74,7 +74,7 @@ def command(
             on_cut=lambda cut: print_truncated(cut, embedder.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print_throughput(f"{count(len(lines))}, {vectors.shape[1]} dimensions", len(lines), seconds)
+    print_throughput(f"{quantity(len(lines), 'text')}, {vectors.shape[1]} dimensions", len(lines), seconds)
     figures = {"model": model, "num_texts": len(lines), "hidden_size": vectors.shape[1], "seconds": round(seconds, 4)}
     if similar is not None:
         _print_nearest(_nearest(embedder, similar, lines, vectors, normalize)[:top], {**figures, "similar": similar}, as_json=as_json)

@@ -13,7 +13,7 @@ import typer
 from headway.arrays import at_least_float32, from_numpy
 from headway.cli import options as o
 from headway.cli.progress import Shown
-from headway.errors import OptionError
+from headway.errors import OptionError, quantity
 from headway.language_model import LanguageModel, load
 from headway.runners import Architecture
 from headway.train.corpus import read_text
@@ -87,7 +87,7 @@ def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
         raise _unsuitable(model.kind, file)
     token_ids = numpy.asarray(model.tokenizer.encode(text), numpy.int64)
     if len(token_ids) < 2:
-        raise OptionError(f"got {file} with {len(token_ids)} tokens, expected at least 2")
+        raise OptionError(f"got {file} with {quantity(len(token_ids), 'token')}, expected at least 2")
     num_targets = len(token_ids) - 1
     context = model.config.max_seq_len or MAX_WINDOW
     num_whole = num_targets // context
@@ -131,7 +131,9 @@ def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:
 
 def _print(figures: dict[str, Any]) -> None:
     if "loss" in figures:
-        print(f"{figures['num_tokens']:,} tokens: loss {figures['loss']:.4f} nats per token, perplexity {figures['perplexity']:.4g}")
+        print(
+            f"{quantity(figures['num_tokens'], 'token')}: loss {figures['loss']:.4f} nats per token, perplexity {figures['perplexity']:.4g}"
+        )
         return
     for mistake in figures["mistakes"]:
         print(f"{mistake['source']!r}: expected {mistake['target']!r}, got {mistake['answer']!r}")

@@ -19,8 +19,8 @@ import typer
 
 from headway.cli.array_library import ArrayLibrary
 from headway.engine.option_kinds import Choice, Integer, JsonSchema, Number, Option, Strings, Switch, Text, TokenBiases, TokenIds
-from headway.engine.options import default_text, options
-from headway.errors import OptionError
+from headway.engine.options import check_option, default_text, options
+from headway.errors import OptionError, quantity
 from headway.json_files import parse_json_object
 from headway.language_model import Chunk, GenerationOptionsDict
 
@@ -94,12 +94,12 @@ def with_generation_flags(**defaults: str) -> Callable[[Callable[..., None]], Ca
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: object) -> None:
-            generation = generation_values({name: values.pop(name) for name in options()})
+            generation = generation_values({name: values.pop(name) for name in options()}, defaults)
             command(**values, **generation)
 
         signature = inspect.signature(command, eval_str=True)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        flags = [_parameter(name, option, defaults.get(name)) for name, option in options().items()]
+        flags = [_parameter(name, option, _default_of(name, option, defaults)) for name, option in options().items()]
         place = [each.name for each in own].index("array")
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own[:place], *flags, *own[place:])]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -110,10 +110,12 @@ def with_generation_flags(**defaults: str) -> Callable[[Callable[..., None]], Ca
     return decorate
 
 
-def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
+def generation_values(given: Mapping[str, object], defaults: Mapping[str, str] | None = None) -> GenerationOptionsDict:
     """Return the flags that were given as keywords of `generate`; values such as --top-k 0 become None, which turns an option off.
 
-    Errors   OptionError for a logit bias that is not TOKEN_ID=BIAS, and for a file that cannot be read.
+    defaults   text for the default of an option, by name, where the command has a default of its own
+
+    Errors   OptionError for a value that is not valid, a logit bias that is not TOKEN_ID=BIAS, and a file that cannot be read.
     """
     values: dict[str, object] = {}
     for name, option in options().items():
@@ -122,6 +124,8 @@ def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
             continue
         if isinstance(option, Choice):
             value = next(choice for choice in option.choices if str(choice).lower() == value)
+        elif isinstance(option, Integer | Number):
+            value = _parse_number(cast(str, value), int if isinstance(option, Integer) else float)
         elif isinstance(option, TokenBiases):
             value = dict(map(_parse_bias, cast(list[str], value)))
         elif isinstance(option, JsonSchema):
@@ -129,17 +133,23 @@ def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
         elif isinstance(option, Text) and option.is_file:
             value = _read_option_file(f"--{name}", cast(str, value))
         values[name] = None if value in option.off else value
+        if values[name] is not None:
+            check_option(name, value, option, default=_default_of(name, option, defaults or {}))
     return cast(GenerationOptionsDict, values)
 
 
-def _parameter(name: str, option: Option, default: str | None) -> inspect.Parameter:
+def _default_of(name: str, option: Option, defaults: Mapping[str, str]) -> str:
+    """Return the default of an option of a command in words."""
+    own = default_text(name) if option.config_key == "never" else f"the model's, or {default_text(name)}"
+    return defaults.get(name, own)
+
+
+def _parameter(name: str, option: Option, default: str) -> inspect.Parameter:
     """Return the command parameter of a generation option."""
     kind: type | UnionType
     flag, metavar = f"--{name.replace('_', '-')}", None
-    if isinstance(option, Integer):
-        kind = int
-    elif isinstance(option, Number):
-        kind = float
+    if isinstance(option, Integer | Number):
+        kind, metavar = str, "<int>" if isinstance(option, Integer) else "<float>"  # generation_values converts it, for its error
     elif isinstance(option, Switch):
         kind, flag = bool, f"{flag}/--no-{name.replace('_', '-')}"
     elif isinstance(option, Choice):
@@ -155,14 +165,21 @@ def _parameter(name: str, option: Option, default: str | None) -> inspect.Parame
         kind = list[str]
     flags = [flag, SHORT_FLAGS[name]] if name in SHORT_FLAGS else [flag]
     text = option.help + (" Repeatable." if isinstance(option, TokenIds | TokenBiases | Strings) else "")
-    own = default_text(name) if option.config_key == "never" else f"the model's, or {default_text(name)}"
-    text += f"  [default: {default or own}]"
+    text += f"  [default: {default}]"
     annotation = Annotated[kind | None, typer.Option(*flags, help=text, metavar=metavar)]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 _str_enum = cast(Callable[[str, dict[str, str]], type[StrEnum]], StrEnum)
 """StrEnum with names known at run time only."""
+
+
+def _parse_number(text: str, kind: type[int] | type[float]) -> object:
+    """Return the number that a text says; the text if it says none."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
 
 
 def _parse_bias(text: str) -> tuple[int, float]:
@@ -250,10 +267,11 @@ class PrintedStream:
     def summary(self) -> str:
         """Return one line about length and throughput."""
         reasons = {"stop": "end of text", "length": "length limit", None: "interrupted"}
-        start = f"{self.num_tokens:,} tokens ({reasons[self.last.finish_reason]}), "
+        start = f"{quantity(self.num_tokens, 'token')} ({reasons[self.last.finish_reason]}), "
         if self.last.score is not None:
             return f"{start}found after {self.seconds_to_first_token:.3f} s"
-        return f"{start}first token after {self.seconds_to_first_token:.3f} s, then {self.tokens_per_second:,.0f} tokens/s"
+        rate = f", then {self.tokens_per_second:,.0f} tokens/s" if self.num_tokens > 1 else ""
+        return f"{start}first token after {self.seconds_to_first_token:.3f} s{rate}"
 
 
 def print_stream(chunks: Iterator[Chunk], *, before: str = "", quiet: bool = False) -> PrintedStream:

@@ -10,8 +10,8 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
-from headway.errors import OptionError
+from headway.cli.texts import check_counts, print_throughput, print_truncated, progress, read_texts, short
+from headway.errors import OptionError, quantity
 from headway.language_model import load
 
 
@@ -67,7 +67,7 @@ def command(
             on_cut=lambda cut: print_truncated(cut, classifier.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print_throughput(count(len(lines)), len(lines), seconds)
+    print_throughput(quantity(len(lines), "text"), len(lines), seconds)
     if as_json:
         rows = [{"score": short(numpy.float32(each.score)), "line": each.index + 1, "text": each.text} for each in ranked]
         o.print_json({"model": model, "query": query, "num_texts": len(lines), "seconds": round(seconds, 4), "ranked": rows})

@@ -15,7 +15,7 @@ import typer
 
 from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.cli.serve_models import OnDemand, Source, models_of, read_template, sources_of
-from headway.errors import OptionError
+from headway.errors import OptionError, quantity
 
 if TYPE_CHECKING:
     from headway.server.model_pool import DeclaredModel
@@ -165,7 +165,7 @@ def serve_cluster(sources: Sequence[Source], loading: LoadFlags, settings: Setti
         return ModelDeployment(source.name, loader, light, scale.num_replicas, num_cpus, source.template, tuple(source.adapters))
 
     def greet(url: str) -> None:
-        size = f"{scale.num_replicas} replicas of {num_cpus} cores each"
+        size = f"{quantity(scale.num_replicas, 'replica')} of {quantity(num_cpus, 'core')} each"
         print(f"headway: serving {', '.join(each.name for each in sources)} at {url}, {size}", file=sys.stderr, flush=True)
 
     run(

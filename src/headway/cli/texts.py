@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 
 from headway.cli.progress import Shown
-from headway.errors import OptionError
+from headway.errors import OptionError, quantity
 
 
 def read_texts(texts: list[str], file: Path | None) -> list[str]:
@@ -52,7 +52,10 @@ def progress(num_texts: int, batch_size: int) -> Iterator[Callable[[int], None] 
 
 def print_truncated(cut: list[int], max_seq_len: int | None) -> None:
     """Print a note on stderr about the texts that are truncated."""
-    print(f"{count(len(cut))} longer than {max_seq_len:,} tokens, truncated at the end; the first is number {cut[0] + 1}", file=sys.stderr)
+    print(
+        f"{quantity(len(cut), 'text')} longer than {max_seq_len:,} tokens, truncated at the end; the first is number {cut[0] + 1}",
+        file=sys.stderr,
+    )
 
 
 def check_counts(**numbers: int | None) -> None:
@@ -70,8 +73,3 @@ def print_throughput(what: str, num_texts: int, seconds: float) -> None:
 def short(number: numpy.float32) -> float:
     """Return the number as a float that prints with the few digits that float32 needs."""
     return float(str(number))
-
-
-def count(number: int) -> str:
-    """Return a number of texts in words."""
-    return "1 text" if number == 1 else f"{number:,} texts"

@@ -190,6 +190,6 @@ class Replicas:
         except RayTaskError as error:  # its text is a traceback
             raise error.cause from None
         except TimeoutError as error:
-            raise DeadlineError(f"the request took longer than {self._timeout_seconds:g} seconds") from error
+            raise DeadlineError(f"the request took longer than {self._timeout_seconds:g} s") from error
         except (RayError, RayServeException) as error:
             raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers", hint="see serve status") from error

@@ -379,7 +379,7 @@ class Engine:
         now = time.monotonic()
         for active in list(self._active.values()):
             if active.deadline is not None and now > active.deadline:
-                message = f"got no end within {active.request.timeout_seconds:g} seconds, expected one"
+                message = f"got no end within {active.request.timeout_seconds:g} s, expected one"
                 self._fail(active, DeadlineError(message, hint="allow more time, or ask for fewer tokens"))
 
 

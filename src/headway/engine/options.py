@@ -319,11 +319,14 @@ def default_text(name: str) -> str:
     return options()[name].unset or (f"{default:g}" if is_number(default) else str(default).lower())
 
 
-def check_option(name: str, value: object, option: Option | None = None) -> None:
-    """Raise OptionError unless the value of an option has the right type and is within its bounds."""
+def check_option(name: str, value: object, option: Option | None = None, *, default: str | None = None) -> None:
+    """Raise OptionError unless the value of an option has the right type and is within its bounds.
+
+    default   the default in words, where it is not that of GenerationOptions
+    """
     option = option or options()[name]
     if not option.accepts(value):
-        hint = f"leave it out for the default: {default_text(name)}"
+        hint = f"leave it out for the default: {default or default_text(name)}"
         raise OptionError(f"got {name}={value!r:.200}, expected {option.expected}", hint=hint)
 
 

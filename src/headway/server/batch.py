@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from headway.errors import OptionError
+from headway.errors import OptionError, quantity
 from headway.server.batch_file import Line, Output, read_lines, repair
 from headway.server.chat import chat
 from headway.server.completions import completions
@@ -65,7 +65,7 @@ def remaining(files: Files) -> tuple[list[Line], Summary]:
     done = repair(files.out) | (repair(files.errors) if files.errors else {})
     if strangers := done.keys() - {line.custom_id for line in lines}:
         raise OptionError(
-            f"got {files.out} with results of {len(strangers)} requests that {files.input} lacks, such as {min(strangers)!r:.100}",
+            f"got {files.out} with results of {quantity(len(strangers), 'request')} that {files.input} lacks, such as {min(strangers)!r:.100}",
             hint="choose another --out",
         )
     left = [line for line in lines if line.custom_id not in done]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from headway.errors import HeadwayError, OptionError, ResourceError
+from headway.errors import HeadwayError, OptionError, ResourceError, quantity
 from headway.json_files import parse_json_object
 from headway.server.errors import ApiError, from_exception
 from headway.server.wire import ChatRequest, CompletionRequest, EmbeddingRequest, decode
@@ -69,7 +69,9 @@ def read_lines(path: Path) -> list[Line]:
     if problems:
         more = f"\n… and {len(problems) - MAX_SHOWN:,} more" if len(problems) > MAX_SHOWN else ""
         shown = "\n".join(problems[:MAX_SHOWN])
-        raise OptionError(f"got {path} with {len(problems):,} wrong lines, expected requests\n{shown}{more}", hint="nothing was run")
+        raise OptionError(
+            f"got {path} with {quantity(len(problems), 'wrong line')}, expected requests\n{shown}{more}", hint="nothing was run"
+        )
     if not lines:
         raise OptionError(f"got {path} without a line, expected one request per line")
     return lines

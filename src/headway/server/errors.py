@@ -95,7 +95,7 @@ def unavailable(message: str, code: str = "unavailable") -> ApiError:
 
 def timed_out(seconds: float) -> ApiError:
     """Return a 504 for a request that took longer than its limit. A retry would take as long, so clients must not repeat it."""
-    message = f"the request took longer than {seconds:g} seconds"
+    message = f"the request took longer than {seconds:g} s"
     return ApiError(504, message, type="server_error", code="timeout", headers={"x-should-retry": "false"})
 
 

@@ -121,7 +121,7 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: flo
         async with asyncio.timeout(seconds):
             return await _body(scope, receive, max_bytes)
     except TimeoutError:
-        raise ApiError(408, f"got no complete body within {seconds:g} seconds, expected one", code="body_too_slow") from None
+        raise ApiError(408, f"got no complete body within {seconds:g} s, expected one", code="body_too_slow") from None
 
 
 async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy
 
-from headway.errors import TrainingError
+from headway.errors import TrainingError, quantity
 from headway.files import replacing
 from headway.tokenizers import Tokenizer
 from headway.train.batch import IGNORED, Batch
@@ -114,7 +114,7 @@ def encode_pairs(
     num_train = len(pairs) - max(int(len(pairs) * validation_share), 1)
     if num_train < options.batch_size:
         raise TrainingError(
-            f"got a corpus of {len(pairs)} pairs, {max(num_train, 0)} to train on and {len(pairs) - num_train} to validate on, "
+            f"got a corpus of {quantity(len(pairs), 'pair')}, {max(num_train, 0)} to train on and {len(pairs) - num_train} to validate on, "
             f"expected at least one batch of {options.batch_size} to train on",
             hint="add pairs or lower --batch-size",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.errors import TrainingError
+from headway.errors import TrainingError, quantity
 from headway.train.corpus import read_text
 
 Pair = tuple[str, str]
@@ -43,7 +43,7 @@ def read_parallel(source: Path, target: Path) -> list[Pair]:
     sources, targets = _lines(source), _lines(target)
     if len(sources) != len(targets):
         raise TrainingError(
-            f"got {source} with {len(sources)} lines and {target} with {len(targets)}, expected equal numbers of lines",
+            f"got {source} with {quantity(len(sources), 'line')} and {target} with {len(targets)}, expected equal numbers of lines",
             hint="each target has to be on the line of its source",
         )
     for path, lines in ((source, sources), (target, targets)):

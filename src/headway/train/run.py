@@ -13,7 +13,7 @@ from typing import Any
 from headway.arrays import check_computing
 from headway.checkpoints import resolve_model
 from headway.checkpoints.writing import save_checkpoint
-from headway.errors import HeadwayError, OptionError, TrainingError
+from headway.errors import HeadwayError, OptionError, TrainingError, quantity
 from headway.files import emptied_on_error, write_text
 from headway.json_files import read_json_object
 from headway.tokenizers import load_tokenizer
@@ -162,14 +162,14 @@ def _prepare(out: Path, options: TrainingOptions, data: Data, say: Callable[[str
         say(f"tokenizer: that of {options.init_from}")
         tokenizer = _tokenizer_of(options.init_from)
     else:
-        say(f"tokenizer: {data.tokenizer} from {sum(map(len, texts)):,} characters")
+        say(f"tokenizer: {data.tokenizer} from {quantity(sum(map(len, texts)), 'character')}")
         tokenizer = make_tokenizer(iter(texts), data.tokenizer, data.vocab_size, is_for_pairs=reads_pairs)
     training.mkdir(parents=True, exist_ok=True)
     tokenizer.save(out)
     if reads_pairs:
         pair_corpus = encode_pairs(pairs, tokenizer, training, options, validation_share=data.validation_share)
         say(
-            f"corpus: {pair_corpus.num_train:,} pairs to train on, {len(pairs) - pair_corpus.num_train:,} to validate on; "
+            f"corpus: {quantity(pair_corpus.num_train, 'pair')} to train on, {len(pairs) - pair_corpus.num_train:,} to validate on; "
             f"vocabulary of {tokenizer.vocab_size:,} tokens"
         )
     else:
