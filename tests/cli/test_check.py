@@ -90,6 +90,15 @@ def test_nothing_recognisable_says_what_was_found_and_what_would_be(tmp_path):
     assert "with solve, expected a function whose name says which part it is" in done.stderr
 
 
+@pytest.mark.parametrize("named", [[], ["--as", "softmax"]])
+def test_a_file_without_definitions_needs_one_and_not_the_name_of_a_part(tmp_path, named):
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    done = run(str(tmp_path / "mine.py"), *named)
+    assert done.returncode == 2
+    assert "hint: there is nothing to judge: define a function or a class" in done.stderr
+    assert "hint: 没有可评判的内容：请定义一个函数或类" in run(str(tmp_path / "mine.py"), *named, "--lang", "zh").stderr
+
+
 def test_errors_are_in_the_language_of_the_output(tmp_path, wrong):
     (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
     assert "应有名字能说明是哪一部分的函数" in run(str(tmp_path / "mine.py"), "--lang", "zh").stderr

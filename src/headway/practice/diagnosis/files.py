@@ -246,8 +246,9 @@ def check_name(name: str) -> str:
 def nothing_found(path: Path) -> PracticeError:
     """Return the error for a file without a function that belongs to an exercise."""
     names = ", ".join(definitions(ast.parse(read_source(path))))
-    found = TEXTS["with_names"].format(names=names) if names else TEXTS["without_names"]
-    return PracticeError(TEXTS["nothing_to_check"].format(path=path, found=found), hint=TEXTS["select_a_part"].format(parts=joined(NAMES)))
+    if not names:
+        return PracticeError(TEXTS["nothing_defined"].format(path=path), hint=TEXTS["define_something"])
+    return PracticeError(TEXTS["nothing_to_check"].format(path=path, names=names), hint=TEXTS["select_a_part"].format(parts=joined(NAMES)))
 
 
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
