@@ -1,4 +1,4 @@
-"""headway serve: an HTTP server with the OpenAI wire."""
+"""headway serve: a server with OpenAI's HTTP API."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help="stories (included), a folder, or a Hugging Face name; NAME=FOLDER gives its name on the wire. Repeatable: the first one "
+            help="stories (included), a folder, or a Hugging Face name; NAME=FOLDER gives its name in requests. Repeatable: the first one "
             "answers requests that name none.  [default: stories]",
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; one that other machines reach needs a key or --open.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of a single model on the wire.  [default: --model, or its last part]")
+        str | None, typer.Option("--name", help="Name of a single model in requests.  [default: --model, or its last part]")
     ] = None,
     api_key: Annotated[list[str] | None, typer.Option(help="Key that callers must send; repeatable.", envvar="HEADWAY_API_KEY")] = None,
     api_key_file: Annotated[Path | None, typer.Option(help="File with one key per line.")] = None,
@@ -71,7 +71,7 @@ def command(
     ] = None,
     lora_modules: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FOLDER", help="LoRA adapter of the first model, under a name of its own on the wire; repeatable."),
+        typer.Option(metavar="NAME=FOLDER", help="LoRA adapter of the first model, under a name of its own in requests; repeatable."),
     ] = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
     ray: Annotated[bool, typer.Option("--ray", help="Serve on a Ray cluster; needs the extra ray.")] = False,

@@ -153,7 +153,7 @@ def _share_of_memory(num_models: int, on_demand: OnDemand | None) -> str | None:
 
 
 def named_models(given: Sequence[str], name: str | None) -> dict[str, str]:
-    """Return the models by their name on the wire.
+    """Return the models by their name in requests.
 
     given   names or folders, each as it is or as NAME=FOLDER
     name    name of a single model
@@ -178,7 +178,7 @@ def named_models(given: Sequence[str], name: str | None) -> dict[str, str]:
 
 
 def wire_name(model: str) -> str:
-    """Return the name of a model on the wire: a hub name as it is, the last part of a folder's path."""
+    """Return the name of a model in requests: a hub name as it is, the last part of a folder's path."""
     path = Path(model)
     return path.resolve().name if path.exists() else model
 

@@ -1,1 +1,1 @@
-"""An HTTP server with the OpenAI wire: one process, an event loop, and the engine's thread."""
+"""A server with OpenAI's HTTP API: one process, an event loop, and the engine's thread."""

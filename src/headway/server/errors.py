@@ -1,4 +1,4 @@
-"""Errors on the wire: a status code, and an object with the four keys that clients read."""
+"""Errors in responses: a status code, and an object with the four keys that clients read."""
 
 from __future__ import annotations
 

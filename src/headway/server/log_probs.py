@@ -1,4 +1,4 @@
-"""Log-probabilities on the wire."""
+"""Log-probabilities in responses."""
 
 from __future__ import annotations
 
