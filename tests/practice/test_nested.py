@@ -70,6 +70,43 @@ def test_a_callers_own_mistake_is_found_with_its_callee_corrected():
     assert any("also wrong: attention, which this function calls" in note.en for note in found["mha"].notes)
 
 
+IN_PYTORCH = """
+import torch
+from torch import nn
+
+def attention(query, key, value):
+    return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-2] ** 0.5, dim=-1) @ value
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def heads(self, x):
+        return x.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+
+    def forward(self, query, key, value):
+        mixed = attention(self.heads(self.query(query)), self.heads(self.key(key)), self.heads(self.value(value)))
+        return self.out(mixed.transpose(1, 2).flatten(-2))
+"""
+
+IN_JAX = """
+import jax.numpy as jnp
+
+def softmax(x):
+    return jnp.exp(x - x.max(axis=-1, keepdims=True)) / jnp.exp(x - x.max(axis=-1, keepdims=True)).sum(axis=0)
+
+def attention(query, key, value):
+    return softmax(query @ key.swapaxes(-1, -2) / jnp.sqrt(query.shape[-1])) @ value
+"""
+
+
+def test_a_caller_is_not_judged_by_the_gradients_of_the_definition_in_place_of_its_callee():
+    assert causes(IN_PYTORCH) == {"attention": ["scale"], "MultiHeadAttention": ["because_of_attention"]}
+    assert causes(IN_JAX)["attention"] == ["because_of_softmax"]
+
+
 def test_two_wrong_callees_are_both_causes():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace(
         "x.var(-1, keepdims=True)", "x.var(-1, keepdims=True, ddof=1)"

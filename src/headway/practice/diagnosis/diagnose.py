@@ -269,7 +269,7 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
     from headway.practice.diagnosis.checks.half_precision import half_precision_note
     from headway.practice.diagnosis.checks.own_gradients import own_gradient_cause
 
-    if not exercise.is_trained_through:
+    if not exercise.is_trained_through or trial.call.subject.has_definitions:
         return None, None
     probes = sorted(trial.probes, key=lambda probe: (-len(probe.inputs), -num_numbers(probe.inputs)))
     choices = [encoded_for(trial.call, trial.conventions, probe.inputs) for probe in probes]

@@ -174,7 +174,7 @@ def _also_wrong(verdict: Verdict, others: Sequence[Judged]) -> Verdict:
 
 
 def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
-    subject = replace(subject)  # its trials are those with the wrong functions
+    subject = replace(subject, has_definitions=True)  # a copy: its trials are those with the wrong functions
     with ExitStack() as stack:
         for fault in faults:
             stack.enter_context(_replaced(fault))

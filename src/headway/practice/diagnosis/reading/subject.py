@@ -35,6 +35,7 @@ class Subject:
     imports    array libraries that the file imports, in order
     text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
     has_wrong_parts   True if it uses classes that are wrong, so that it is called with correct parts in their places
+    has_definitions   True while definitions, which have no gradients, are in place of functions that it calls
     """
 
     value: Callable[..., Any]
@@ -45,6 +46,7 @@ class Subject:
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
     has_wrong_parts: bool = False
+    has_definitions: bool = False
     _results: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, name: str, compute: Callable[[], Result]) -> Result:
