@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from types import ModuleType
 
+import pytest
+
 from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.sandbox import check_file
 
 CHAIN = """
 import numpy as np
@@ -183,3 +186,36 @@ def test_a_layers_own_mistake_is_found_with_a_correct_part_in_place_of_a_wrong_o
     assert found["Attention"].status == found["TransformerBlock"].status == "wrong"
     assert not found["TransformerBlock"].causes[0].name.startswith("because_of")
     assert "found with Attention replaced" in found["TransformerBlock"].causes[0].proof.en
+
+
+RETURNS_TWO = """
+import torch
+from torch import nn
+
+def attention(query, key, value):
+    weights = torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1)
+    return weights @ value, weights
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def heads(self, x):
+        return x.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+
+    def forward(self, query, key, value):
+        mixed, _ = attention(self.heads(self.query(query)), self.heads(self.key(key)), self.heads(self.value(value)))
+        return self.out(mixed.transpose(1, 2).flatten(-2))
+"""
+
+
+@pytest.mark.slow
+def test_a_caller_that_the_repair_of_its_callee_makes_right_has_no_mistake_of_its_own(tmp_path):
+    (tmp_path / "mine.py").write_text(RETURNS_TWO)
+    callee, caller = check_file(tmp_path / "mine.py", timeout_seconds=120)
+    assert callee.repair is not None
+    assert [cause.name for cause in caller.causes] == ["because_of_attention"]
+    assert (caller.status, caller.repair) == ("wrong", None)
+    assert "with the change of attention, every output matches" in caller.text()

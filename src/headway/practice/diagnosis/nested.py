@@ -22,7 +22,7 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.exercises import exercise as by_name
-from headway.practice.message import EMPTY, describe_error, joined
+from headway.practice.message import EMPTY, Message, describe_error, joined
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
@@ -146,7 +146,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
             fewer = [each for each in replaceable if each is not fault]
             if fewer and _with_replacements(subject, exercise, fewer).is_correct:
                 replaceable = fewer
-        return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
+        return replace(again, status="wrong", causes=(because_of([each.subject for each in replaceable]),))
     if again.status == "wrong" and all(each.verdict.status == "wrong" for each in replaceable):  # its own mistake shows only now
         return _also_wrong(again, replaceable)
     return diagnose(subject, exercise)
@@ -161,7 +161,7 @@ def _judge_class(subject: Subject, exercise: Exercise, faults: Sequence[Judged])
         return as_it_is
     again = diagnose(replace(subject, has_wrong_parts=True), exercise)
     if again.is_correct:
-        return replace(again, status="wrong", causes=(_cause([each.subject for each in faults]),))
+        return replace(again, status="wrong", causes=(because_of([each.subject for each in faults]),))
     return diagnose(subject, exercise) if again.trial is None else _also_wrong(again, faults)
 
 
@@ -183,16 +183,21 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
 
 BECAUSE = "because_of_"
 ALSO_WRONG = TEXTS["also_wrong"]
+REPLACED, REPAIRED = TEXTS["with_callees_replaced"], TEXTS["with_callees_repaired"]
 
 
-def _cause(others: Sequence[Subject]) -> Cause:
+def because_of(others: Sequence[Subject], proof: Message = REPLACED) -> Cause:
+    """Return the cause of a subject that is wrong only because of others.
+
+    proof   evidence, with their {names}
+    """
     names = joined([other.name for other in others], en=" and ")
     says = TEXTS["wrong_because_of_one"] if len(others) == 1 else TEXTS["wrong_because_of_several"]
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
         says.format(names=names),
         TEXTS["correct_callees"].format(names=names),
-        TEXTS["with_callees_replaced"].format(names=names),
+        proof.format(names=names),
         line=others[0].line,
     )
 

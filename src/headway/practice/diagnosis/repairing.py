@@ -16,7 +16,7 @@ from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
-from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
+from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
@@ -24,7 +24,6 @@ from headway.practice.diagnosis.repair.program import Findings, program_of
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
-from headway.practice.message import Message
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Cause, Repair, Verdict
@@ -39,6 +38,8 @@ _BEHAVIOUR = frozenset(
 
 Judged = tuple[Subject, Exercise, Verdict]
 
+Repaired = tuple[Subject, Repair]
+
 
 def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Iterator[list[Verdict]]:
     """Yield the verdicts on a file's subjects with the smallest changes that make them right, after each search for one.
@@ -48,7 +49,7 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Itera
 
     right   names of the subjects of the file that are right, which are changed last
     """
-    repairs: dict[str, Repair] = {}
+    repairs: list[Repaired] = []
     found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(
         judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]))
@@ -58,7 +59,7 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Itera
                 found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
         repair = found[subject.name].repair
         if repair is not None:
-            repairs[subject.name] = repair
+            repairs.append((subject, repair))
         yield [replace(found[subject.name], trials=()) for subject, _, _ in judged]
 
 
@@ -73,11 +74,13 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
 
 
 def with_repair(
-    verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None, right: Collection[str] = ()
+    verdict: Verdict, subject: Subject, exercise: Exercise, callees: Sequence[Repaired] = (), right: Collection[str] = ()
 ) -> Verdict:
     """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
 
-    callees   repairs of other functions of the file
+    A subject that the repairs of others make right is wrong only because of them: their change is not repeated.
+
+    callees   other functions and classes of the file with their repairs
     right     names of the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
@@ -94,25 +97,23 @@ def with_repair(
     error = raised(verdict)
     if type(error) is NameError and not is_undefined(error, subject):
         return verdict  # the file assigns the name in lines that could not run
-    used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
-    repaired = _with_edits(subject, list(used.values())) if used else None
-    also_wrong = ALSO_WRONG.format(name=", ".join(used))
+    used = [each for each in callees if each[0].name in _used_names(subject) and _keeps_lines(each[1])]
+    repaired = _with_edits(subject, used) if used else None
+    also_wrong = ALSO_WRONG.format(name=", ".join(each.name for each, _ in used))
     is_also_wrong = also_wrong.en in {note.en for note in verdict.notes}
-    if repaired is not None and _is_right(repaired, exercise, is_diagnosed=is_also_wrong):
-        chosen: Subject = subject
-        repair: Repair | None = _together(list(used.values()))
-    else:
-        chosen = subject if repaired is None else repaired
-        suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
-        is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-        trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
-        is_open = is_in_doubt(verdict)
-        is_single = is_open and not _is_named(subject, exercise)
-        known = verdict.trial if is_known and verdict.status == "wrong" else None
-        extent = Extent(is_single=is_single, is_doubted=is_open)
-        repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
-        if repair is not None and chosen is subject and _is_coincidence(verdict, repair):
-            return replace(verdict, status="wrong", causes=(), notes=(), repair=repair)
+    if repaired is not None and (again := _right(repaired, exercise, is_diagnosed=is_also_wrong)) is not None:
+        return replace(again, status="wrong", causes=(because_of([each for each, _ in _needed(used, subject, exercise)], REPAIRED),))
+    chosen = subject if repaired is None else repaired
+    suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
+    is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+    trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
+    is_open = is_in_doubt(verdict)
+    is_single = is_open and not _is_named(subject, exercise)
+    known = verdict.trial if is_known and verdict.status == "wrong" else None
+    extent = Extent(is_single=is_single, is_doubted=is_open)
+    repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
+    if repair is not None and chosen is subject and _is_coincidence(verdict, repair):
+        return replace(verdict, status="wrong", causes=(), notes=(), repair=repair)
     if repair is None:
         is_confirmed = verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes)
         return replace(verdict, causes=_located(verdict, subject), is_confirmed=is_confirmed)
@@ -124,12 +125,15 @@ def with_repair(
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
 
 
-def _is_right(subject: Subject, exercise: Exercise, *, is_diagnosed: bool) -> bool:
-    """Return True if a subject with repaired callees is correct.
+def _right(subject: Subject, exercise: Exercise, *, is_diagnosed: bool = False) -> Verdict | None:
+    """Return the verdict on a subject with repaired callees if it is correct.
 
     is_diagnosed   True if the diagnosis has found it wrong with correct callees: only equal outputs refute that
     """
-    return correct_as_is(subject, exercise) is not None if is_diagnosed else diagnose(subject, exercise).is_correct
+    if is_diagnosed:
+        return correct_as_is(subject, exercise)
+    verdict = diagnose(subject, exercise)
+    return verdict if verdict.is_correct else None
 
 
 def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
@@ -154,11 +158,14 @@ def _lines_of_loops(subject: Subject) -> list[int]:
     return lines
 
 
-def _together(repairs: Sequence[Repair]) -> Repair:
-    """Return several repairs as one."""
-    says = Message("; ".join(each.says.en for each in repairs), "；".join(each.says.zh for each in repairs))
-    edits = tuple(edit for each in repairs for edit in each.edits)
-    return replace(repairs[0], edits=edits, says=says, alternatives=repairs[0].alternatives if len(repairs) == 1 else ())
+def _needed(used: Sequence[Repaired], subject: Subject, exercise: Exercise) -> Sequence[Repaired]:
+    """Return the repairs of others without those that a subject is right without."""
+    for each in used:
+        fewer = [other for other in used if other is not each]
+        repaired = _with_edits(subject, fewer) if fewer else None
+        if repaired is not None and _right(repaired, exercise) is not None:
+            return _needed(fewer, subject, exercise)
+    return used
 
 
 def _used_names(subject: Subject) -> set[str]:
@@ -176,10 +183,10 @@ def _keeps_lines(repair: Repair) -> bool:
     return all(edit.replacement.count("\n") == edit.end_line - edit.line for edit in repair.edits)
 
 
-def _with_edits(subject: Subject, repairs: Sequence[Repair]) -> Subject | None:
-    """Return a subject of the file with the edits made, or None if it no longer runs."""
+def _with_edits(subject: Subject, repairs: Sequence[Repaired]) -> Subject | None:
+    """Return a subject of the file with the edits of others made, or None if it no longer runs."""
     path = Path(str(getattr(subject.module, "__file__", None) or "learner.py"))
-    text = applied(subject.text, [edit for repair in repairs for edit in repair.edits])
+    text = applied(subject.text, [edit for _, repair in repairs for edit in repair.edits])
     module = load_definitions(path, text)
     if not isinstance(module, ModuleType):
         return None
