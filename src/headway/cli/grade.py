@@ -14,6 +14,11 @@ from headway.cli import check as c
 from headway.cli.colour import coloured
 from headway.practice.message import Message, PracticeError
 
+FROM_PYPI = Message(
+    "its setup.sh installs {package} from PyPI; from a clone, run make wheel and add --package dist/FILE.whl, which is then included",
+    "其中的 setup.sh 会从 PyPI 安装 {package}；如果使用的是克隆的仓库，请运行 make wheel，并加上 --package dist/文件名.whl，该文件会包含在内",
+)
+
 
 @c.with_language
 def command(
@@ -25,7 +30,7 @@ def command(
         Path | None, typer.Option("--zip", help="Write an autograder for Gradescope with this sheet, and grade nothing.")
     ] = None,
     package: Annotated[
-        str, typer.Option(help="With --zip: what it installs, such as headway[torch], or a wheel file.")
+        str, typer.Option(help="With --zip: what it installs, such as headway[torch], or a wheel file, which is included.")
     ] = f"headway=={headway.__version__}",
     seed: c.Seed = None,
     forbid: c.Forbid = False,
@@ -47,7 +52,7 @@ def command(
 
     start_early()
     from headway.practice.checking import Options
-    from headway.practice.grading.bundle import write_bundle
+    from headway.practice.grading.bundle import wheel_in, write_bundle
     from headway.practice.grading.grade import grade_of
     from headway.practice.grading.sheet import read_sheet
     from headway.practice.report.formats import Settings
@@ -57,6 +62,8 @@ def command(
     points = read_sheet(sheet)
     if zip is not None:
         write_bundle(zip, sheet, package, seed=seed, forbid=forbid)
+        if wheel_in(package)[0] is None:
+            typer.echo(FROM_PYPI.format(package=package).text(c.language_of(lang)), err=True)
         return
     if not paths:
         raise PracticeError(Message("got no files, expected the hand-in", "没有给出文件，应给出提交的作业"))

@@ -141,6 +141,26 @@ def test_a_wheel_is_included_and_the_same_sheet_gives_the_same_bytes(tmp_path):
         assert b"--seed 7 --forbid" in bundle.read("run_autograder")
 
 
+def test_a_wheel_may_have_extras(tmp_path):
+    (tmp_path / "headway.toml").write_text(SHEET_TEXT)
+    (tmp_path / "headway-1-py3-none-any.whl").write_bytes(b"wheel")
+    write_bundle(tmp_path / "out.zip", tmp_path / "headway.toml", f"{tmp_path}/headway-1-py3-none-any.whl[torch]")
+    with zipfile.ZipFile(tmp_path / "out.zip") as bundle:
+        assert "headway-1-py3-none-any.whl" in bundle.namelist()
+        assert b"install './headway-1-py3-none-any.whl[torch]'" in bundle.read("setup.sh")
+
+
+def test_a_package_without_a_wheel_is_announced(tmp_path):
+    (tmp_path / "headway.toml").write_text(SHEET_TEXT)
+    (tmp_path / "headway-1-py3-none-any.whl").write_bytes(b"wheel")
+    arguments = ("--sheet", str(tmp_path / "headway.toml"), "--zip", str(tmp_path / "out.zip"), "--lang", "en", "--package")
+    assert (
+        "its setup.sh installs headway[torch] from PyPI; from a clone, run make wheel"
+        in headway(tmp_path, *arguments, "headway[torch]").stderr
+    )
+    assert headway(tmp_path, *arguments, "headway-1-py3-none-any.whl").stderr == ""
+
+
 def test_a_bundle_with_a_wrong_sheet_is_not_written(tmp_path):
     (tmp_path / "headway.toml").write_text("[grade]\nsofmax = 2\n")
     with pytest.raises(OptionError, match="sofmax"):

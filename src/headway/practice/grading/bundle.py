@@ -5,6 +5,7 @@ Source   gradescope-autograders.readthedocs.io, "Autograder Specifications"
 
 from __future__ import annotations
 
+import re
 import shlex
 import zipfile
 from pathlib import Path
@@ -45,16 +46,16 @@ def write_bundle(path: Path, sheet: Path, package: str, *, seed: int | None = No
     """Write the zip file.
 
     sheet     the grade sheet to include
-    package   requirement to install, such as headway[torch], or a wheel file, which is included
+    package   requirement to install, such as headway[torch], or a wheel file, which is included, with extras such as FILE.whl[torch]
     seed      seed of the hidden probes
 
     Errors   OptionError for a grade sheet with an error; OSError if a file cannot be read or written.
     """
     read_sheet(sheet)
-    wheel = Path(package) if package.endswith(".whl") else None
+    wheel, extras = wheel_in(package)
     options = (f" --seed {seed}" if seed is not None else "") + (" --forbid" if forbid else "")
     texts = {
-        "setup.sh": SETUP.replace("@package@", shlex.quote(f"./{wheel.name}" if wheel else package)),
+        "setup.sh": SETUP.replace("@package@", shlex.quote(f"./{wheel.name}{extras}" if wheel else package)),
         "run_autograder": RUN.replace("@sheet@", FILE).replace("@options@", options),
     }
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -63,6 +64,12 @@ def write_bundle(path: Path, sheet: Path, package: str, *, seed: int | None = No
         _add(bundle, FILE, sheet.read_bytes(), 0o644)
         if wheel:
             _add(bundle, wheel.name, wheel.read_bytes(), 0o644)
+
+
+def wheel_in(package: str) -> tuple[Path | None, str]:
+    """Return the wheel file that a requirement consists of, if it is one, and its extras."""
+    found = re.fullmatch(r"(.+\.whl)(\[[^\]/]*\])?", package)
+    return (Path(found[1]), found[2] or "") if found else (None, "")
 
 
 def _add(bundle: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
