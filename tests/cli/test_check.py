@@ -133,6 +133,7 @@ def test_a_function_is_checked_from_python_and_prints_and_renders():
     assert verdict.causes[0].name == "no_shift"
     assert "the maximum is not subtracted" in str(verdict)
     assert verdict._repr_html_().startswith("<pre")
+    assert verdict._repr_mimebundle_() == {"text/plain": str(verdict), "text/html": verdict.html()}
     assert headway.check(softmax, "softmax") == verdict
 
 

@@ -251,6 +251,14 @@ def test_a_notebook_shows_the_page_in_a_frame_without_access_to_the_notebook():
     assert "<script" not in frame
 
 
+@pytest.mark.parametrize("arguments", [("softmax", np.array([1.0, 2.0])), ("stories", "Once")])
+def test_ipython_on_a_terminal_shows_the_text(arguments):
+    view = headway.look(headway.load("stories"), "Once") if arguments[0] == "stories" else headway.look(*arguments)
+    bundle = view._repr_mimebundle_()
+    assert bundle["text/plain"] == str(view)
+    assert "softmax" in str(view) or "Logit lens" in str(view)
+
+
 def test_the_frame_of_a_notebook_works(started, tmp_path):
     frame = headway.look("softmax", np.array([[1.0, 2.0]]))._repr_html_()
     path = tmp_path / "notebook.html"

@@ -56,8 +56,13 @@ def test_the_magic_shows_verdicts_in_a_real_shell(tmp_path):
         f"shell.run_cell('%%check --lang zh\\n' + {CELL!r})\n"
         "shell.run_cell('%%check\\nx = 1\\n')\n"
         "shell.run_cell('%%check sofmax\\nx = 1\\n')\n"
+        "shell.run_cell('%%check --lang fr\\nx = 1\\n')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert "没有先减去最大值" in done.stdout or "IPython.core.display.HTML" in done.stdout, done.stderr
+    assert "没有先减去最大值" in done.stdout, done.stderr
     assert "no function in this cell has a name" in done.stdout
-    assert "did you mean softmax" in done.stdout + done.stderr
+    printed = done.stdout + done.stderr
+    assert "UsageError: got 'sofmax'" in printed
+    assert "did you mean softmax" in printed
+    assert "UsageError: %%check: argument --lang: invalid choice: 'fr'" in printed
+    assert "Traceback" not in printed

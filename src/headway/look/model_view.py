@@ -15,7 +15,7 @@ from headway.files import write_text
 from headway.functions import softmax
 from headway.look.html import MAX_BYTES, PAGE_TEXTS, both, framed, page
 from headway.look.model_trace import Attention, ModelTrace, Token
-from headway.look.terminal import LEVELS
+from headway.look.terminal import LEVELS, printed
 from headway.look.thinning import smaller
 from headway.look.trace_json import plain
 from headway.practice.message import Message, same
@@ -110,9 +110,16 @@ class ModelView:
             console.rule()
             console.print(_changes(self.trace, self.compared, language))
 
+    def __str__(self) -> str:
+        return printed(self.print)
+
     def _repr_html_(self) -> str:
         """Return the page in an iframe, for a notebook."""
         return framed(self.html(), height=900)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the text of the terminal, and the page for a notebook."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
 def visible(token: Token) -> str:

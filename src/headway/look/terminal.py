@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy
 from rich.console import Console
@@ -23,6 +24,14 @@ MOST_SHOWN_RUNS = 3
 """Runs of a statement in a loop that are shown; the rest are counted."""
 MOST_PRINTED = 8
 """Rows and columns of the numbers that `has_numbers` prints."""
+TEXT_WIDTH = 120
+
+
+def printed(show: Callable[[Console], None]) -> str:
+    """Return what a function prints on a console."""
+    text = io.StringIO()
+    show(Console(file=text, width=TEXT_WIDTH, no_color=True))
+    return text.getvalue()
 
 
 def print_trace(

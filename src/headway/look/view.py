@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from headway.files import write_text
 from headway.look.html import MAX_BYTES, Panel, framed, trace_page
-from headway.look.terminal import print_trace
+from headway.look.terminal import print_trace, printed
 from headway.look.thinning import num_numbers, thinned
 from headway.practice.message import Message
 from headway.practice.texts import Texts
@@ -25,8 +24,6 @@ FEWER_NUMBERS = (1024, 256, 64, 16)
 MAX_SAMPLED_BYTES = 2 * 10**6
 BYTES_PER_NUMBER = 2
 """Fewest bytes of a number in a page; a trace that is too large by this is not written to find out."""
-
-TEXT_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -82,14 +79,12 @@ class View:
             print_trace(panel.trace, console, language=language, has_numbers=has_numbers, depth=depth, differs=panel.differs)
 
     def __str__(self) -> str:
-        console = Console(file=io.StringIO(), width=TEXT_WIDTH, no_color=True)
-        self.print(console)
-        return console.file.getvalue()  # type: ignore[attr-defined]
+        return printed(self.print)
 
     def _repr_html_(self) -> str:
         """Return the page in an iframe, for a notebook."""
         return framed(self.html())
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """Return the page without the text, which a notebook would store as well."""
-        return {"text/html": self._repr_html_()}
+        """Return the text of the terminal, and the page for a notebook."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}

@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import shlex
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+from headway.errors import OptionError
 from headway.practice.diagnosis.files import check_name, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.message import LANGUAGES, errors_in
@@ -48,24 +49,42 @@ def load_ipython_extension(shell: Shell) -> None:
 
     def check(line: str, cell: str) -> None:
         """Run the cell and judge its functions: %%check [PART] [--lang zh]."""
-        from IPython.display import HTML, display
+        from IPython.core.error import UsageError
+        from IPython.display import display
 
-        parser = argparse.ArgumentParser("%%check", add_help=False, exit_on_error=False)
-        parser.add_argument("part", nargs="?")
-        parser.add_argument("--lang", choices=LANGUAGES, default="en")
-        given = parser.parse_args(shlex.split(line))
-        with errors_in(given.lang):
-            if given.part is not None:
-                check_name(given.part)
-            if not shell.run_cell(cell).success:
-                return
-            found = judged(shell, cell, given.part)
+        try:
+            part, language = _arguments(line)
+        except OptionError as error:  # IPython shows a UsageError without its traceback
+            raise UsageError(f"{error}\nhint: {error.hint}" if error.hint else str(error)) from None
+        if not shell.run_cell(cell).success:
+            return
+        found = judged(shell, cell, part)
         for verdict in found:
-            display(HTML(verdict.html(given.lang)))
+            display(verdict.shown_in(language), raw=True)
         if not found:
-            print(NOTHING.text(given.lang))
+            print(NOTHING.text(language))
 
     shell.register_magic_function(check, "cell", "check")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(f"%%check: {message}", hint="%%check [PART] [--lang zh]")
+
+
+def _arguments(line: str) -> tuple[str | None, str]:
+    """Return the part and the language that the line of the magic names.
+
+    Errors   OptionError for an unknown part or argument.
+    """
+    parser = _Parser("%%check", add_help=False)
+    parser.add_argument("part", nargs="?")
+    parser.add_argument("--lang", choices=LANGUAGES, default="en")
+    given = parser.parse_args(shlex.split(line))
+    if given.part is not None:
+        with errors_in(given.lang):
+            check_name(given.part)
+    return given.part, given.lang
 
 
 def judged(shell: Shell, cell: str, part: str | None = None) -> list[Verdict]:

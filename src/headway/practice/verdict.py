@@ -203,6 +203,14 @@ class Verdict:
         """Return the verdict as HTML for a notebook."""
         return self.html("en")
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the verdict as text for IPython, and as HTML for a notebook."""
+        return self.shown_in("en")
+
+    def shown_in(self, language: str) -> dict[str, str]:
+        """Return the verdict as text and as HTML, by MIME type."""
+        return {"text/plain": self.text(language), "text/html": self.html(language)}
+
     @property
     def rule(self) -> str | None:
         """Stable identifier `exercise/cause` of the likeliest cause; None if the verdict is correct."""
