@@ -447,3 +447,33 @@ def test_a_mistake_that_hides_the_convention_is_repaired(name, program, right, w
     repair, is_right = repaired(name, text)
     assert is_right, repair
     assert [edit.line for edit in repair.edits] == lines
+
+
+SCALED_BY_THE_INPUT = """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self, width, head_width, longest):
+        super().__init__()
+        self.key = nn.Linear(width, head_width, bias=False)
+        self.query = nn.Linear(width, head_width, bias=False)
+        self.value = nn.Linear(width, head_width, bias=False)
+        self.register_buffer("seen", torch.ones(longest, longest).tril())
+
+    def forward(self, x):
+        _, length, width = x.shape
+        scores = self.query(x) @ self.key(x).transpose(-2, -1) * width**-0.5
+        scores = scores.masked_fill(self.seen[:length, :length] == 0, float("-inf"))
+        return scores.softmax(-1) @ self.value(x)
+"""
+
+
+@pytest.mark.slow
+def test_a_change_after_which_the_inputs_of_the_wrong_output_no_longer_fit_is_no_repair():
+    subject = subject_of(SCALED_BY_THE_INPUT)
+    verdict = with_repair(diagnose(subject, exercise("causal_self_attention")), subject, exercise("causal_self_attention"))
+    (cause,) = verdict.causes
+    assert (verdict.status, verdict.repair) == ("wrong", None)
+    assert "1/√(input width)" in cause.says.en
+    assert "width**-0.5" in SCALED_BY_THE_INPUT.splitlines()[(cause.line or 0) - 1]

@@ -289,7 +289,7 @@ class Search:
     def is_right_anyhow(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if the changed program is right under a convention of its own; False for one that was tried before.
 
-        A convention that half of the probes do not fit proves nothing.
+        A convention that half of the probes do not fit proves nothing, nor does one that only probes fit whose outputs were right before.
         """
         key = self._key_of(chosen)
         if key in self.tried:
@@ -297,8 +297,11 @@ class Search:
         self.tried.add(key)
         subject = self.program.with_changes(chosen)
         trials = [] if subject is None else trials_of(subject, self.trial.exercise)
+        right = {
+            probe.name for probe, answer in zip(self.trial.probes, self.trial.answers, strict=True) if self.trial.is_same(probe, answer)
+        }
         enough = [trial for trial in trials if 2 * len(trial.probes) >= len(self.trial.probes) and not sees_what_it_masks(trial)]
-        return any(trial.is_right_where_supported() for trial in enough)
+        return any(trial.is_right_where_supported() and not right >= _answered(trial) for trial in enough)
 
     def _reshaping(self) -> tuple[list[Change], list[Change]]:
         """Return the changes of constructors after which the arrays of an instance suit more weights, and those after which they have other shapes."""
@@ -314,3 +317,8 @@ class Search:
         own = self._num_suiting
         better = sorted((each for each in found if each[0] > own), key=lambda each: -each[0])
         return [change for _, change in better], [change for number, change in found if number <= own]
+
+
+def _answered(trial: Trial) -> set[str]:
+    """Return the names of the probes to which a trial has an output."""
+    return {probe.name for probe, answer in zip(trial.probes, trial.answers, strict=True) if not isinstance(answer, Raised)}
