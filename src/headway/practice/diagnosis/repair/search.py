@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.reading.subject import Subject
@@ -57,8 +58,8 @@ MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
 SHARE_OF_CHEAP_PAIRS = 0.2
 MAX_COST_OF_PAIR = 1.25
-MAX_CHEAP = 60
-"""Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
+NUMBERS_OF_CHEAP = (0, 8, 16, 24, 40, 60)
+"""Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the numbers of changes, of which all pairs are tried in turn."""
 SAME_COST = 0.05
 """Costs that differ by less count as equal."""
 MAX_OTHER_INPUTS = 3
@@ -115,6 +116,7 @@ def find_repair(
                 shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=num_characters)
                 return _repair(program, search, (shortest,), num_done, [found[0], *others])
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
+    searches = _with_other_calls(searches)
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
         search.work = _work_of(searches, place) * (SHARE_OF_REST if extent.is_single else SHARE_OF_PAIRS) * extent.effort
@@ -150,6 +152,16 @@ def _with_other_inputs(subject: Subject, trials: Sequence[Trial]) -> list[Trial]
         if len(found) == most:
             break
     return (farthest(found) if most == MAX_RAISING else found)[:MAX_OTHER_INPUTS]
+
+
+def _with_other_calls(searches: Sequence[Search]) -> list[Search]:
+    """Return the searches whose programs are called in different ways: the outputs show which of the other conventions they suit."""
+    found: list[Search] = []
+    for search in searches:
+        probe = search.order[0]
+        if not any(each.rivals is not None and is_called_alike(each.trial, search.trial, probe) for each in found):
+            found.append(search)
+    return found
 
 
 def _work_of(searches: Sequence[Search], place: int) -> float:
@@ -198,13 +210,14 @@ def _second(search: Search, *, is_stepwise: bool) -> tuple[Change, ...] | None:
     if is_stepwise:
         return None
     search.work = rest + max(search.work, 0.0)
-    cheap = [change for change in search.candidates if change.cost <= MAX_COST_OF_PAIR][:MAX_CHEAP]
-    for place, first in enumerate(cheap):
-        if search.work <= 0:
-            return None
-        found = search.try_changes(cheap[place + 1 :], (first,))
-        if found is not None:
-            return found
+    cheap = [change for change in search.candidates if change.cost <= MAX_COST_OF_PAIR][: NUMBERS_OF_CHEAP[-1]]
+    for start, end in pairwise(NUMBERS_OF_CHEAP):
+        for place, first in enumerate(cheap[:end]):
+            if search.work <= 0:
+                return None
+            found = search.try_changes(cheap[max(place + 1, start) : end], (first,))
+            if found is not None:
+                return found
     return None
 
 

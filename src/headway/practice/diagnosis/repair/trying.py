@@ -130,9 +130,10 @@ class Search:
                 closeness, has_raised = self.closeness(call)
             if closeness == 1.0 and self.is_right(chosen):
                 return chosen
-            if not before and closeness < 1.0 and self._suits_rivals():
-                self.suited.append(change)
-                if change.cost <= MAX_COST_AT_ONCE and self.is_right_anyhow(chosen):
+            if closeness < 1.0 and self._suits_rivals():
+                if not before:
+                    self.suited.append(change)
+                if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
             is_first_construction = not before and self.program.is_in_constructor(change)
             if not before and self.raises and (not has_raised or (is_first_construction and self._runs_with_weights(chosen))):
