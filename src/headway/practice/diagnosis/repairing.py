@@ -21,6 +21,7 @@ from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import Findings, program_of
+from headway.practice.diagnosis.repair.remaining import PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
@@ -112,6 +113,8 @@ def with_repair(
     known = verdict.trial if is_known and verdict.status == "wrong" else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
+    if isinstance(repair, PartOfRepair):
+        return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
     if repair is not None and chosen is subject and _is_coincidence(verdict, repair):
         return replace(verdict, status="wrong", causes=(), notes=(), repair=repair)
     if repair is None:

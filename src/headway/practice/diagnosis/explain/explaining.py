@@ -155,8 +155,8 @@ def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...]) 
     first = mistakes[0]
     cause = Cause(
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
-        says=_join([mistake.says for mistake in mistakes]),
-        fix=_join([mistake.fix for mistake in mistakes]),
+        says=join([mistake.says for mistake in mistakes]),
+        fix=join([mistake.fix for mistake in mistakes]),
         proof=PROOFS[len(mistakes) - 1].format(
             count=len(trial.probes),
             differing=len(trial.probes) - trial.num_matching(),
@@ -167,7 +167,8 @@ def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...]) 
     return Explanation(trial, mistakes, cause)
 
 
-def _join(words: Sequence[Message]) -> Message:
+def join(words: Sequence[Message]) -> Message:
+    """Return several statements as one."""
     return Message(
         "; and ".join(each.en for each in words),
         "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),

@@ -205,6 +205,11 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         ast.Pow: [ast.Mult, ast.Div, ast.Add],
         ast.Mod: [ast.FloorDiv],
     }
+    match node:
+        case ast.BinOp(
+            ast.BinOp(a, ast.Mult(), b), ast.Add() | ast.Sub(), ast.BinOp(c, ast.Mult(), d)
+        ):  # a rotation with sine and cosine exchanged
+            yield 1.25, ast.BinOp(ast.BinOp(a, ast.Mult(), d), node.op, ast.BinOp(c, ast.Mult(), b))
     is_whole = own is not None and own.kind == "int"
     for operator in usual.get(type(node.op), []):
         if is_whole and operator is ast.Pow:  # a size: the array would be too large

@@ -22,7 +22,7 @@ from headway.practice.diagnosis.repair.observation import Frame, Recorder, Signa
 from headway.practice.diagnosis.repair.program import Change, locate
 from headway.practice.diagnosis.repair.tree import places
 
-WORK = {"jax": 100, "mlx": 200}
+WORK = {"jax": 200, "mlx": 200}
 MAX_WORK, VALUES_PER_UNIT = 1200, 40
 """Work for computing values, by array library: an expression costs 1, and 1 more for every VALUES_PER_UNIT expressions of functions that it calls."""
 MAX_VALUES, SECONDS = 4000, 1.0

@@ -25,6 +25,7 @@ from headway.practice.diagnosis.repair.outcomes import (
     measurable,
 )
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findings, Program, program_of
+from headway.practice.diagnosis.repair.remaining import PartOfRepair, both_mistakes
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
 from headway.practice.diagnosis.repair.text import edits_of, num_characters, says
@@ -34,7 +35,7 @@ from headway.practice.diagnosis.repair.undefined import undefined_name, unset_at
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
-WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 300, "mlx": 1200}
+WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 1200}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
@@ -126,9 +127,14 @@ def find_repair(
         search.work -= of_second
         if (found := search.try_conventions()) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
-    for search, of_second in zip(searches, left, strict=True):
+    for search, of_second in zip([] if extent.is_single else searches, left, strict=False):
         search.work = max(search.work, 0.0) + of_second
-        if not extent.is_single and (found := _second(search, is_stepwise=extent.is_doubted)) is not None:
+        firsts = _firsts(search)
+        for _, first in firsts:
+            if (cause := both_mistakes(search, first)) is not None:
+                part = _repair(program, search, (first,), sum(each.num_done for each in searches))
+                return None if part is None else PartOfRepair(**vars(part), cause=cause)
+        if (found := _second(search, firsts, is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
     return None
 
@@ -187,14 +193,16 @@ def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: b
     yield from search.candidates
 
 
-def _second(search: Search, *, is_stepwise: bool) -> tuple[Change, ...] | None:
+def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise: bool) -> tuple[Change, ...] | None:
     """Return two changes after which every probe matches.
 
-    The first pairs start from the changes after which the program reaches most milestones. The others are pairs of the cheapest changes.
+    The first pairs start from the changes after which the program comes nearer, the others are pairs of the cheapest changes.
+
+    firsts   changes after which it comes nearer, with the number of probes that match before one that does not
     """
     rest = 0.0 if is_stepwise else search.work * SHARE_OF_CHEAP_PAIRS
     search.work -= rest
-    firsts, order, baseline = _firsts(search), search.order, search.baseline
+    order, baseline = search.order, search.baseline
     for place, (num_right, first) in enumerate(firsts):
         left, share = search.work, search.work * max(SHARE_OF_NEXT, 1 / (len(firsts) - place))
         search.work = share - OBSERVING * search.unit

@@ -1,0 +1,52 @@
+"""Programs with two mistakes of which the catalogue knows one: a change removes the other."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+
+from headway.practice.diagnosis.checks.memory import Memory
+from headway.practice.diagnosis.explain.explaining import join, measured, named
+from headway.practice.diagnosis.repair.outcomes import answered, call_of
+from headway.practice.diagnosis.repair.program import Change
+from headway.practice.diagnosis.repair.text import says
+from headway.practice.diagnosis.repair.trying import Search
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause, Repair
+
+TEXTS = Texts("diagnosis")
+
+
+@dataclass(frozen=True)
+class PartOfRepair(Repair):
+    """A change after which a known mistake explains the outputs for all probes.
+
+    cause   both mistakes: the known one and the one that the change removes
+    """
+
+    cause: Cause = field(kw_only=True)
+
+
+def both_mistakes(search: Search, change: Change) -> Cause | None:
+    """Return the cause of a program's outputs if a known mistake explains them all after a change, or None."""
+    subject = search.program.with_changes((change,))
+    if subject is None:
+        return None
+    search.work -= len(search.order) * search.unit
+    search.num_done += len(search.order)
+    changed = replace(search.trial, call=call_of(search.trial, subject))
+    whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory())
+    own = search.program.subject
+    found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
+    if found is None:
+        return None
+    change_says = says((change,))
+    return replace(
+        found.cause,
+        name=f"{found.cause.name} + repaired",
+        says=join([found.cause.says, TEXTS["second_mistake"].format(says=change_says)]),
+        fix=join([found.cause.fix, change_says]),
+        proof=TEXTS["proof_of_mistake_and_change"].format(count=len(whole.probes)),
+        hides=None,
+        line=found.cause.line or change.line,
+    )
