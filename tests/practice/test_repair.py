@@ -14,7 +14,7 @@ from headway.practice.diagnosis import repairing
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
-from headway.practice.diagnosis.repair import find_repair
+from headway.practice.diagnosis.repair import find_repair, search
 from headway.practice.diagnosis.repair.foreseen import LEAVES, RAISES, REORDERS, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.program import Change, program_of
@@ -51,6 +51,7 @@ ONE_MISTAKE = [
     ("multi_head_attention", BATCHED, "key.shape[-1] **", "batch **"),
     ("multi_head_attention", BATCHED, "(weights @ value).transpose(1, 2)", "weights @ value"),
     ("multi_head_attention", BATCHED, "dim=-1)", "dim=1)"),
+    ("rotary", ROTARY, "b * np.cos(angle) + a * np.sin(angle)", "b * np.sin(angle) + a * np.cos(angle)"),
     ("softmax", SOFTMAX, "x.max(axis=-1", "x.max(axis=0"),
     ("softmax", SOFTMAX, "e / e.sum(axis=-1, keepdims=True)", "e / (e.sum(axis=-1, keepdims=True) + 1e-3)"),
     ("softmax", SOFTMAX, "e.sum(axis=-1, keepdims=True)", "e.sum(axis=-1)"),
@@ -294,6 +295,50 @@ def test_a_program_with_several_outputs_is_repaired():
     repair, is_right = repaired("scaled_dot_product_attention", text)
     assert is_right, repair
     assert [edit.line for edit in repair.edits] == [line]
+
+
+WITHOUT_A_MASK = """
+import numpy as np
+
+def causal_self_attention(x, w_query, w_key, w_value, w_output, num_heads):
+    length, width = x.shape
+    size = width // num_heads
+    query = (x @ w_query).reshape(length, num_heads, size).transpose(1, 0, 2)
+    key = (x @ w_key).reshape(length, num_heads, size).transpose(1, 0, 2)
+    value = ((x @ w_value) ** 3).reshape(length, num_heads, size).transpose(1, 0, 2)
+    scores = query @ key.transpose(0, 2, 1) / np.sqrt(size)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = scores / scores.sum(axis=-1, keepdims=True)
+    return (weights @ value).transpose(1, 0, 2).reshape(length, width) @ w_output
+"""
+
+
+@pytest.mark.slow
+def test_a_change_after_which_a_known_mistake_explains_the_outputs_is_its_second_cause(monkeypatch):
+    monkeypatch.setattr(search, "_second", lambda *_, **__: None)
+    subject = subject_of(WITHOUT_A_MASK)
+    verdict = with_repair(diagnose(subject, exercise("causal_self_attention")), subject, exercise("causal_self_attention"))
+    (cause,) = verdict.causes
+    assert cause.name == "causal_ignored + repaired"
+    assert "line 9: 3 → 1" in cause.fix.en
+    assert verdict.status == "wrong"
+    assert verdict.repair is None
+
+
+def test_the_operator_of_an_assignment_is_repaired_in_its_line():
+    text = """
+import numpy as np
+
+def softmax(x, axis=-1):
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    total = np.zeros_like(powers.sum(axis, keepdims=True))
+    total -= powers.sum(axis, keepdims=True)
+    return powers / total
+"""
+    subject = subject_of(text)
+    repair = with_repair(diagnose(subject, exercise("softmax")), subject, exercise("softmax")).repair
+    assert repair is not None
+    assert "line 7: -= → +=" in [each.en for each in (repair.says, *repair.alternatives)]
 
 
 def test_the_search_is_the_same_each_time():

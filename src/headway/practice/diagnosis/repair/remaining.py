@@ -35,7 +35,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     search.work -= len(search.order) * search.unit
     search.num_done += len(search.order)
     changed = replace(search.trial, call=call_of(search.trial, subject))
-    whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory())
+    whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
     if found is None:

@@ -127,15 +127,18 @@ def find_repair(
         search.work -= of_second
         if (found := search.try_conventions()) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
-    for search, of_second in zip([] if extent.is_single else searches, left, strict=False):
+    if extent.is_single:
+        return None
+    firsts: list[list[tuple[int, Change]]] = []
+    for search, of_second in zip(searches, left, strict=True):
         search.work = max(search.work, 0.0) + of_second
-        firsts = _firsts(search)
-        for _, first in firsts:
-            if (cause := both_mistakes(search, first)) is not None:
-                part = _repair(program, search, (first,), sum(each.num_done for each in searches))
-                return None if part is None else PartOfRepair(**vars(part), cause=cause)
-        if (found := _second(search, firsts, is_stepwise=extent.is_doubted)) is not None:
+        firsts.append(_firsts(search))
+        if (found := _second(search, firsts[-1], is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
+    for search, first in ((search, first) for search, each in zip(searches, firsts, strict=True) for _, first in each):
+        if (cause := both_mistakes(search, first)) is not None:
+            part = _repair(program, search, (first,), sum(each.num_done for each in searches))
+            return None if part is None else PartOfRepair(**vars(part), cause=cause)
     return None
 
 

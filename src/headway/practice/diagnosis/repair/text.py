@@ -46,8 +46,8 @@ def _short(code: str) -> str:
 def _source(node: ast.AST | list[ast.stmt]) -> str:
     if isinstance(node, list):
         return "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in node)
-    if isinstance(node, ast.operator):
-        return ast.unparse(ast.BinOp(ast.Name("x"), node, ast.Name("x")))[2:-2]
+    if isinstance(node, ast.operator):  # of an assignment such as `x -= y`
+        return f"{ast.unparse(ast.BinOp(ast.Name('x'), node, ast.Name('x')))[2:-2]}="
     return ast.unparse(node)
 
 
