@@ -252,3 +252,31 @@ class Right_layers_by_attributes:  # noqa: N801
         self.v[name] = self.beta2 * self.v.get(name, 0.0) + (1 - self.beta2) * g**2
         mean, square = self.m[name] / (1 - self.beta1**self.t), self.v[name] / (1 - self.beta2**self.t)
         p -= self.lr * mean / (np.sqrt(square) + self.eps)
+
+
+class Right_pairs:  # noqa: N801
+    def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.lr, self.beta1, self.beta2, self.eps, self.t = lr, beta1, beta2, eps, 0
+        self.m, self.v = {}, {}
+
+    def apply_gradients(self, grads_and_vars):
+        self.t += 1
+        for i, (g, p) in enumerate(grads_and_vars):
+            self.m[i] = self.beta1 * self.m.get(i, 0.0) + (1 - self.beta1) * g
+            self.v[i] = self.beta2 * self.v.get(i, 0.0) + (1 - self.beta2) * g**2
+            mean, square = self.m[i] / (1 - self.beta1**self.t), self.v[i] / (1 - self.beta2**self.t)
+            p -= self.lr * mean / (np.sqrt(square) + self.eps)
+
+
+class Wrong_root_missing__pairs:  # noqa: N801
+    def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.lr, self.beta1, self.beta2, self.eps, self.t = lr, beta1, beta2, eps, 0
+        self.m, self.v = {}, {}
+
+    def step(self, params_and_grads):
+        self.t += 1
+        for i, (p, g) in enumerate(params_and_grads):
+            self.m[i] = self.beta1 * self.m.get(i, 0.0) + (1 - self.beta1) * g
+            self.v[i] = self.beta2 * self.v.get(i, 0.0) + (1 - self.beta2) * g**2
+            mean, square = self.m[i] / (1 - self.beta1**self.t), self.v[i] / (1 - self.beta2**self.t)
+            p -= self.lr * mean / (square + self.eps)

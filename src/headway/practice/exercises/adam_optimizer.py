@@ -18,6 +18,7 @@ EXERCISE = Exercise(
     mistakes=SHARED,
     conventions=(
         (
+            Convention(without="weight_decay"),
             Convention(TEXTS["weight_decay_acts_parameter_itself_adamw"]),
             Convention(TEXTS["weight_decay_added_gradient_l2_torch"], steps=COUPLED),
         ),

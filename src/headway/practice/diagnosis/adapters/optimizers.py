@@ -50,6 +50,10 @@ PARAMS = Role(
 GRADS = Role(
     "gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor".split())
 )
+PAIRED = Role(
+    "points_with_gradients",
+    tuple("params_grads params_and_grads param_grads param_grad_pairs parameters_and_gradients grads_and_vars grads_and_params".split()),
+)
 MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
 SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
 MEAN_HAT, SQUARE_HAT = Role("mean_hat", ("m_hat", "mhat")), Role("square_hat", ("v_hat", "vhat"))
@@ -139,10 +143,11 @@ class OptimizerCall(Call):
             and any(fits_name(each.name, SQUARE) for each in taken)
         ):
             return self._step_of_moments(points, getattr(value(**settings), method), taken, {})
-        bound = bind_parameters(taken, (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
+        bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
-        held = self._held(points, is_own=not bound.takes("gradient"))
+        held = self._held(points, is_own=not (bound.takes("gradient") or bound.takes("points_with_gradients")))
+        is_gradient_first = any(role is PAIRED and name.startswith("grad") for name, role in bound.role_of.items())
         size = {"single": 1, "layer": 2}.get(self.holds, len(held))
         groups = [held[start : start + size] for start in range(0, len(held), size)]
         passed = [self._form(group) for group in groups]
@@ -160,6 +165,7 @@ class OptimizerCall(Call):
                 forms = {
                     "points": passed[place] if self.holds in OBJECTS else self._form(group),
                     "gradient": self._form(slopes),
+                    "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
                     "step": count,
                     "name": f"p{place}",
                     "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
