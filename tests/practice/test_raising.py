@@ -186,3 +186,33 @@ def test_a_name_that_only_another_function_assigns_is_a_mistake(tmp_path):
 )
 def test_a_name_that_the_module_may_have_is_no_mistake(tmp_path, added):
     assert checked(tmp_path, NAMES + added)["softmax"].status == "could not run"
+
+
+FIELDS = """
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Linear:
+    weight: np.ndarray
+
+    def __call__(self, x):
+        return x @ self.weight.T
+
+
+@dataclass
+class MLP:
+    up: Linear
+    down: Linear
+
+    def __call__(self, x):
+        return self.down(np.maximum(self.up(x), 0))
+"""
+
+
+def test_the_fields_of_a_dataclass_are_set(tmp_path):
+    verdicts = checked(tmp_path, FIELDS)
+    assert verdicts["Linear"].is_correct
+    assert verdicts["MLP"].status != "wrong"

@@ -129,14 +129,16 @@ def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequen
 
 
 def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
-    """Return the attributes that the file may give instances of a class: in its methods, in those of related classes, from outside, or by a text."""
+    """Return the attributes that the file may give instances of a class: as fields, in methods of related classes, from outside, or by a text."""
     others = [node for node in nodes if isinstance(node, ast.ClassDef) and not _is_related(owner, node.name)]
     elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)}
     stored = [
         node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and id(node) not in elsewhere
     ]
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return {*(node.attr for node in stored), *texts, *(node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg)}
+    fields = (name for each in owner.__mro__ for name in inspect.get_annotations(each))
+    named = (node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg)
+    return {*(node.attr for node in stored), *texts, *named, *fields}
 
 
 def _is_related(owner: type, name: str) -> bool:
