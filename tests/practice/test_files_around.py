@@ -109,6 +109,15 @@ def test_a_folder_that_cannot_be_made_and_a_module_that_the_package_imports_hide
     assert not (folder / "checkpoints").exists()
 
 
+def test_a_file_with_the_name_of_its_package_hides_no_other_files_of_it(tmp_path):
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    shares = "import numpy as np\n\ndef share(x):\n    powers = np.exp(x - x.max(-1, keepdims=True))\n    return powers / powers.sum(-1, keepdims=True)\n"
+    text = "from course import shares\n\ndef softmax(x):\n    return shares.share(x)\n"
+    assert checked(folder, "mine", shares=shares, course="from course import mine\n", mine=text)["softmax"].is_correct
+
+
 TRAINING = """
 import argparse
 import numpy as np

@@ -32,7 +32,7 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
     """
     folders = list(path.resolve().parents)[:MOST_FOLDERS]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = imported(imports)
+    names = imported(imports) | _submodules(imports, folders)
     is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in imports)
     if is_relative:
         module.__package__ = _package(folders[::-1])
@@ -50,6 +50,12 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
         if root == path.stem:
             module.__path__ = [str(folder / root) for folder in above]
         _open_package(root, above)
+
+
+def _submodules(imports: Sequence[ast.Import | ast.ImportFrom], folders: Sequence[Path]) -> set[str]:
+    """Return the modules of packages in the folders that `from package import module` names, in dotted form."""
+    named = [(node.module, each.name) for node in imports if isinstance(node, ast.ImportFrom) and not node.level for each in node.names]
+    return {f"{module}.{name}" for module, name in named for folder in folders if module and _is_file(folder, f"{module}.{name}")}
 
 
 class FilesAround(MetaPathFinder):
@@ -168,7 +174,11 @@ def _is_hidden(name: str, folder: Path) -> bool:
     return bool(dot) and folder.joinpath(f"{root}.py").is_file() and not _holds(folder, name)
 
 
+def _is_file(folder: Path, name: str) -> bool:
+    return folder.joinpath(*name.split(".")).with_suffix(".py").is_file()
+
+
 def _holds(folder: Path, name: str) -> bool:
     """Return True if a folder holds a module: its file, or its package with all subpackages that the name has."""
     place = folder.joinpath(*name.split("."))
-    return place.with_suffix(".py").is_file() or any(any(place.glob(pattern)) for pattern in ("*.py", "*/*.py"))
+    return _is_file(folder, name) or any(any(place.glob(pattern)) for pattern in ("*.py", "*/*.py"))
