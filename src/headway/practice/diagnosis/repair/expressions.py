@@ -308,8 +308,8 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     yield from moved_outside(node, context)
     yield from ((1.25, each) for each in interleaved(node, context.alias))
     yield from ((1.3, each) for each in (*attending_elsewhere(node, context), *unstepped(node)))
-    for index in range(len(keywords)):
-        yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
+    for index, keyword in enumerate(keywords):
+        yield 1.2 if keyword.arg == "dtype" else 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
     for index in range(1, len(arguments)):
         yield 1.6, ast.Call(node.func, arguments[:index] + arguments[index + 1 :], keywords)
     if name in ("reshape", "view") and not any(number_of(each) == -1 for each in arguments):

@@ -103,7 +103,7 @@ def find_repair(
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
-    searches = [_search(program, trial, trials, findings) for trial in chosen]
+    searches = _with_other_calls([_search(program, trial, trials, findings) for trial in chosen])
     for search in searches[1:]:
         search.tried = searches[0].tried
     sources = [_all_candidates(search, searches, is_doubted=extent.is_doubted) for search in searches]
@@ -117,7 +117,6 @@ def find_repair(
                 shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=num_characters)
                 return _repair(program, search, (shortest,), num_done, [found[0], *others])
     searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
-    searches = _with_other_calls(searches)
     searches.sort(key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
         search.work = _work_of(searches, place) * (SHARE_OF_REST if extent.is_single else SHARE_OF_PAIRS) * extent.effort
