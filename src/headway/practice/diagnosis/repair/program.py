@@ -54,7 +54,7 @@ class Change:
     def line(self) -> int:
         """Return the first line of the replaced code; an operator has that of its assignment."""
         first = self.old[0] if isinstance(self.old, list) else self.old
-        return int(getattr(first, "lineno", None) or getattr(self.parent, "lineno", 1))
+        return int(getattr(first, "lineno", getattr(self.parent, "lineno", 1)))
 
     @property
     def is_none(self) -> bool:
