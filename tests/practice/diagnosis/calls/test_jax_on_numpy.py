@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,6 +80,44 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "weak types": (lambda x: (jnp.sqrt(4), jnp.where(x > 0, 1.0, 0.0), 2.0 * jnp.exp(1), jnp.asarray(2.0) * x.astype(jnp.bfloat16)), (X,)),
     "NaN": (lambda x: (jnp.maximum(x * jnp.nan, x), (x * jnp.nan).max(), jnp.exp(x * 1000), jnp.log(x)), (X,)),
 }
+
+
+DTYPES = ("float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64")
+OF_ONE = (
+    "abs negative sign square sqrt exp sum mean max min prod var cumsum sort argsort argmax any flip floor round isnan triu diag".split()
+)
+OF_TWO = (
+    "add multiply divide floor_divide remainder power maximum equal less logical_and bitwise_and matmul arctan2 left_shift outer".split()
+)
+
+
+def outputs_of(function: Callable[..., Any], operands: Sequence[Any]) -> list[Any] | str:
+    """Return the arrays that a function returns, or the name of its exception."""
+    try:
+        return jax.tree.leaves(function(*operands))
+    except Exception as error:
+        return type(error).__name__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_any_dtype_are_those_of_jax(dtype: str) -> None:
+    draws = [jnp.asarray(3 * DRAW.normal(size=(4, 4))) for _ in range(2)]
+    x, y = ((abs(each) if dtype.startswith("u") else each).astype(dtype) for each in draws)
+    for name, operands in (*((name, (x,)) for name in OF_ONE), *((name, (x, y)) for name in OF_TWO)):
+        function = getattr(jnp, name)
+        expected = outputs_of(function, operands)
+        with jax_on_numpy():
+            outputs = outputs_of(function, operands)
+        if isinstance(expected, str):
+            assert outputs == expected, name
+            continue
+        for output, right in zip(outputs, expected, strict=True):
+            assert (output.shape, output.dtype) == (right.shape, right.dtype), name
+            tolerance = 1e-5 if right.dtype.itemsize > 2 else 5e-2
+            numpy.testing.assert_allclose(
+                *(numpy.asarray(each).astype("complex64") for each in (output, right)), rtol=tolerance, atol=tolerance, err_msg=name
+            )
 
 
 @contextmanager

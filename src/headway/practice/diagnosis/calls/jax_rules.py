@@ -185,7 +185,7 @@ def _reduction(function: Callable[..., Array], kinds: str, *, is_exact: bool = F
 
 def _arg_reduction(function: Callable[..., Array]) -> Rule:
     def rule(x: Array, axes: Sequence[int], index_dtype: Any) -> Array:
-        _require(x.size > 0)
+        _require(x.size > 0 and x.dtype.kind != "c")
         return numpy.asarray(function(x, axis=axes[0])).astype(index_dtype)
 
     return rule
