@@ -108,6 +108,7 @@ def test_a_file_without_a_part_is_refused(tmp_path):
         view_of_file(written(tmp_path, "def greet():\n    return 'hello'\n"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -75,6 +75,7 @@ def test_a_constant_of_an_imported_module_is_a_size(tmp_path):
     assert checked(tmp_path, "attention", sizes=SIZES, attention=ATTENTION)["CausalSelfAttention"].is_correct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("right", "wrong"), [("WIDTH // self.num_heads", "WIDTH"), ("bool), 1)", "bool), 2)")])
 def test_a_mistake_next_to_a_constant_of_several_files_is_found(tmp_path, right, wrong):
     assert ATTENTION.replace(right, wrong) != ATTENTION

@@ -35,6 +35,7 @@ def test_the_generate_method_of_a_model_is_judged_with_the_model_as_its_instance
     assert verdict.line == TEXT[: TEXT.index("    def generate")].count("\n") + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("right", "wrong"), [("logits[:, -1, :]", "logits[:, 0, :]"), ("argmax(-1)", "argmin(-1)"), ("[ids, newest", "[ids[:, :-1], newest")]
 )

@@ -105,6 +105,7 @@ def attention(query, key, value):
 """
 
 
+@pytest.mark.slow
 def test_a_caller_is_not_judged_by_the_gradients_of_the_definition_in_place_of_its_callee():
     assert causes(IN_PYTORCH) == {"attention": ["scale"], "MultiHeadAttention": ["because_of_attention"]}
     assert causes(IN_JAX)["attention"] == ["because_of_softmax"]
@@ -180,6 +181,7 @@ def test_a_layer_of_a_wrong_part_is_wrong_only_because_of_it():
     assert causes(wrong) == {"Attention": ["scale"], "TransformerBlock": ["because_of_Attention"]}
 
 
+@pytest.mark.slow
 def test_a_layers_own_mistake_is_found_with_a_correct_part_in_place_of_a_wrong_one():
     wrong = BLOCK.replace("q.shape[-1] ** 0.5", "width ** 0.5").replace("return x + self.feed", "return self.feed")
     found = judged(wrong)

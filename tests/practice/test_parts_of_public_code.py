@@ -34,6 +34,7 @@ def test_right_programs_are_correct(tmp_path, program: Program):
     assert verdict.exercise == program.part
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("program", "place"), MISTAKES, ids=lambda value: value if isinstance(value, int) else value.id)
 def test_programs_with_a_mistake_are_not_correct(tmp_path, program: Program, place: int):

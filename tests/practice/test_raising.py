@@ -111,6 +111,7 @@ def test_a_module_that_does_not_call_its_base_constructor_is_wrong(tmp_path):
     assert "super().__init__()" in verdict.causes[0].fix.en
 
 
+@pytest.mark.slow
 def test_a_private_function_that_raises_is_reported_only_if_one_change_makes_it_right(tmp_path):
     text = MERGE.replace("def merge(", "def _merge_pair(").replace("new.append(ids[i])", "new.append(ids[new])")
     verdict = checked(tmp_path, text)["_merge_pair"]
@@ -132,6 +133,7 @@ LAYER = """
 """
 
 
+@pytest.mark.slow
 def test_a_library_function_without_an_operand_that_it_needs_is_a_mistake(tmp_path):
     verdict = checked(tmp_path, LAYER)["FeedForward"]
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_TypeError", 8)

@@ -213,6 +213,7 @@ class Attention(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_an_attention_with_key_value_heads_is_judged_with_groups():
     assert found_in(GROUPS)["Attention"][1].is_correct
     assert found_in(GROUPS)["Attention"][0] == "grouped_query_attention"
@@ -298,6 +299,7 @@ class Minnow:
 """
 
 
+@pytest.mark.slow
 def test_a_layer_of_any_name_is_judged_without_the_dropout_of_its_parts():
     name, verdict = found_in(PLAIN)["Minnow"]
     assert name == "transformer_block"

@@ -179,6 +179,7 @@ def test_repairs_of_equal_cost_are_all_reported():
     assert repair.says not in repair.alternatives
 
 
+@pytest.mark.slow
 def test_changes_of_the_line_where_the_values_depart_come_first():
     repair, _ = repaired("multi_head_attention", with_slips(BATCHED, [("key.shape[-1] **", "key.shape[0] **")])[0])
     assert repair.num_evaluations < 200

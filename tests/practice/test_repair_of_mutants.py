@@ -109,6 +109,7 @@ def test_an_attention_is_right_with_a_rotation_of_any_base():
     assert diagnose(subject_of(ROTATED), exercise("causal_self_attention")).is_correct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["- second / (sin + 1)", "- second", "- sin"])
 def test_what_changes_the_lengths_of_queries_and_keys_is_not_taken_for_a_rotation(wrong):
     text, _ = with_slips(ROTATED, [("- second * sin", wrong)])

@@ -155,6 +155,7 @@ SLIPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "program", "slips"), SLIPS, ids=lambda value: value if isinstance(value, str) and "\n" not in value else ""
 )

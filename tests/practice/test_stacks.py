@@ -44,6 +44,7 @@ def test_no_edit_of_a_stack_is_called_a_repair(tmp_path):
     assert with_repair(verdict, subject, exercise("encoder_decoder")).repair is None
 
 
+@pytest.mark.slow
 def test_the_judge_confirms_an_encoder_decoder(tmp_path):
     (tmp_path / "mine.py").write_text(RIGHT)
     (verdict,) = (each for each in check_file(tmp_path / "mine.py") if each.subject == "Transformer")

@@ -213,6 +213,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "right", "wrong", "name", "cause"), MISTAKES)
 def test_mistakes_in_functions_of_trees_are_found(tmp_path, text, right, wrong, name, cause):
     assert right in text

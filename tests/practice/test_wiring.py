@@ -304,6 +304,7 @@ def merge_pair(a, b, splits):
     assert "probably" not in str(verdict)
 
 
+@pytest.mark.slow
 def test_a_model_whose_mask_has_no_operand_is_not_accused(tmp_path):
     text = """
 import numpy as np
