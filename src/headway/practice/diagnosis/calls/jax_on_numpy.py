@@ -27,29 +27,36 @@ def jax_on_numpy() -> Iterator[None]:
 
     Where JAX is not imported, or is an old version, the context has no effect.
     """
-    if "jax" not in sys.modules:
+    found = _primitives() if "jax" in sys.modules else {}
+    if not found:
         yield
         return
     import jax
 
-    try:
-        from jax.extend.core import primitives
-    except ImportError:
-        yield
-        return
-    private = [module for name, module in sys.modules.items() if name.startswith("jax._src.") and name.endswith(".prng")]
-    places = (primitives, jax.lax, *private)
-    found = {name: next((getattr(place, f"{name}_p") for place in places if hasattr(place, f"{name}_p")), None) for name in RULES}
-    compiled = {primitive: primitive.impl for primitive in found.values() if primitive is not None}
+    compiled = {primitive: primitive.impl for primitive in found.values()}
     try:
         for name, primitive in found.items():
-            if primitive is not None:
-                primitive.def_impl(partial(_run, name, primitive.impl))
+            primitive.def_impl(partial(_run, name, primitive.impl))
         with jax.disable_jit():
             yield
     finally:
         for primitive, implementation in compiled.items():
             primitive.def_impl(implementation)
+
+
+@cache
+def _primitives() -> dict[str, Any]:
+    """Return the primitives of JAX that have a rule, by name; none of an old version."""
+    import jax
+
+    try:
+        from jax.extend.core import primitives
+    except ImportError:
+        return {}
+    private = [module for name, module in sys.modules.items() if name.startswith("jax._src.") and name.endswith(".prng")]
+    places = (primitives, jax.lax, *private)
+    found = {name: next((getattr(place, f"{name}_p") for place in places if hasattr(place, f"{name}_p")), None) for name in RULES}
+    return {name: primitive for name, primitive in found.items() if primitive is not None}
 
 
 def _run(name: str, compiled: Callable[..., Any], *operands: Any, **params: Any) -> Any:

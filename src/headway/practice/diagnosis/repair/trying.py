@@ -298,11 +298,14 @@ class Search:
         self.tried.add(key)
         subject = self.program.with_changes(chosen)
         trials = [] if subject is None else trials_of(subject, self.trial.exercise)
-        right = {
-            probe.name for probe, answer in zip(self.trial.probes, self.trial.answers, strict=True) if self.trial.is_same(probe, answer)
-        }
         enough = [trial for trial in trials if 2 * len(trial.probes) >= len(self.trial.probes) and not sees_what_it_masks(trial)]
-        return any(trial.is_right_where_supported() and not right >= _answered(trial) for trial in enough)
+        return any(trial.is_right_where_supported() and not self._right >= _answered(trial) for trial in enough)
+
+    @cached_property
+    def _right(self) -> set[str]:
+        """The names of the probes whose outputs are right without a change."""
+        pairs = zip(self.trial.probes, self.trial.answers, strict=True)
+        return {probe.name for probe, answer in pairs if self.trial.is_same(probe, answer)}
 
     def _reshaping(self) -> tuple[list[Change], list[Change]]:
         """Return the changes of constructors after which the arrays of an instance suit more weights, and those after which they have other shapes."""
