@@ -18,6 +18,8 @@ SUITES := .venv-suites
 PROMPT ?= Once upon a time
 TESTS ?=
 FUZZ ?= 10000000
+# Each test process would compile Headway again.
+unexport PYTHONDONTWRITEBYTECODE
 # One thread per process: two test processes with several threads each slow one another down.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
 
