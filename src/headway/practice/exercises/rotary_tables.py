@@ -88,7 +88,7 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("table", {"head_dim": 8, "seq_len": 7}),
         Probe("narrow", {"head_dim": 4, "seq_len": 6}),
-        Probe("long", {"head_dim": 12, "seq_len": 23}),
+        Probe("long", {"head_dim": 12, "seq_len": 97}),
         Probe("another base", {"head_dim": 8, "seq_len": 5, "theta": 300.0}),
         Probe("positions", {"head_dim": 8, "positions": numpy.array([4, 0, 7, 7, 2])}),
         Probe("frequencies", {"head_dim": 8}),

@@ -255,7 +255,7 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("table", {"seq_len": 7, "hidden_size": 6}),
         Probe("square", {"seq_len": 8, "hidden_size": 8}),
-        Probe("long", {"seq_len": 23, "hidden_size": 4}),
+        Probe("long", {"seq_len": 97, "hidden_size": 12}),
         Probe("odd width", {"seq_len": 5, "hidden_size": 7}, TEXTS["odd"], caution=TEXTS["odd_differs"]),
         Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
         Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),

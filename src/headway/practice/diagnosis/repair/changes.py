@@ -16,7 +16,7 @@ from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import layers_like, parallel, sublayers
+from headway.practice.diagnosis.repair.parallels import layers_like, like_another, parallel, sublayers
 from headway.practice.diagnosis.repair.program import Change, Findings, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
@@ -306,6 +306,7 @@ def _rewritten(
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
         yield from sublayers(node, context.unused_parts)
+        yield from like_another(node, body, context.unused_parts)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)
         yield (

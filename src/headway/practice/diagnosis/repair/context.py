@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.observation import Names, Observation, Seen
 
@@ -99,11 +100,14 @@ def _method(node: ast.Call) -> str:
 
 
 def own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.expr]:
-    """Return the different calls, subscripts and operations of a function whose values are arrays, short ones first."""
+    """Return the different calls, elements, fields and operations of a function whose values are arrays, short ones first."""
     arrays: list[ast.expr] = [
         node
         for node in nodes
-        if isinstance(node, ast.Call | ast.Subscript | ast.BinOp) and (each := seen.expressions.get(id(node))) is not None and each.is_array
+        if (isinstance(node, ast.Call | ast.Subscript | ast.BinOp) or (isinstance(node, ast.Attribute) and not is_of_self(node)))
+        and isinstance(getattr(node, "ctx", None), ast.Load | None)
+        and (each := seen.expressions.get(id(node))) is not None
+        and each.is_array
     ]
     different = {ast.dump(node): node for node in arrays}
     return sorted(different.values(), key=lambda node: len(ast.dump(node)))[:MAX_OWN]

@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
 from headway.practice.diagnosis.repair.nesting import attending_elsewhere, interleaved, moved_inside, moved_outside, unstepped
 from headway.practice.diagnosis.repair.observation import Seen
@@ -27,6 +28,8 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
     seen = context.expressions.get(id(node))
     if isinstance(node, ast.Name | ast.Tuple | ast.List) and (seen is None or not seen.is_array):
         yield from ((1.6, each) for each in context.made)
+    if seen is not None and seen.is_array:
+        yield from _of_the_same_shape(node, seen, context)
     if isinstance(node, ast.Name | ast.Attribute | ast.Constant) and (larger := context.larger.get(ast.unparse(node))):
         cost = 1.4 if (seen is not None and seen.kind == "int") or isinstance(node, ast.Constant) else 1.6
         yield from ((cost, each) for each in larger if not any(inner is node for inner in ast.walk(each)))
@@ -68,6 +71,23 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from _calls(node, context)
 
 
+def _of_the_same_shape(node: ast.expr, seen: Seen, context: Context) -> Iterator[Variant]:
+    """Yield the variables, and the elements and fields that the program reads, with arrays of the same kind and shape in place of one of these."""
+    is_name, is_held = isinstance(node, ast.Name), isinstance(node, ast.Attribute) and is_of_self(node)
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return
+    text = ast.unparse(node)
+    names = [] if is_name else [ast.Name(name, ast.Load()) for name, each in context.names.variables.items() if _is_alike(each, seen)]
+    read = [each for each in context.own if isinstance(each, ast.Subscript | ast.Attribute)]
+    read = [each for each in read if _is_alike(context.expressions.get(id(each)), seen) and not (is_held and is_of_self(each))]
+    yield from ((1.5, each) for each in names)
+    yield from ((1.6, each) for each in read if ast.unparse(each) != text and not any(inner is node for inner in ast.walk(each)))
+
+
+def _is_alike(one: Seen | None, other: Seen) -> bool:
+    return one is not None and (one.kind, one.shape) == (other.kind, other.shape)
+
+
 LEAST_HIDING = 100
 """Size from which a negative number, or its fourth power from which a positive one, hides positions from a softmax."""
 
@@ -99,6 +119,8 @@ def _numbers(number: float) -> Iterator[Variant]:
             yield 1.0 + 0.02 * place, literal(value)
     if number == 1:
         yield 1.6, ast.Constant(None)
+    if number in (0, 1, -1):  # the start of a search for the smallest or the largest
+        yield from ((1.7, parsed(text, {})) for text in ("float('inf')", "-float('inf')"))
     if number in (-1, -2):
         yield 1.5, ast.Tuple([literal(-2), literal(-1)], ast.Load())
 
@@ -271,6 +293,10 @@ def _slices(node: ast.Slice) -> Iterator[Variant]:
             1.5,
             ast.Slice(ast.UnaryOp(ast.USub(), bound), upper, step) if is_lower else ast.Slice(lower, ast.UnaryOp(ast.USub(), bound), step),
         )
+    if isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub) and upper is None:  # the last n in place of the first n
+        yield 1.3, ast.Slice(None, lower.operand, step)
+    if lower is None and upper is not None:
+        yield 1.5, ast.Slice(ast.UnaryOp(ast.USub(), upper), None, step)
     if step is None:
         yield 1.6, ast.Slice(lower, upper, ast.Constant(2))
         yield 1.6, ast.Slice(lower, upper, literal(-1))

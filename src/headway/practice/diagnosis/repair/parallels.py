@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.diagnosis.reading.trees import is_of_self, stored_in
 
 MAX_COPIES = 6
 """Variables to which one statement is repeated."""
@@ -22,12 +22,14 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
     """
     if isinstance(node.targets[0], ast.Subscript):
         yield from _interleaved(node, body)
+        yield from _written_alike(node, body)
     target = _name_of(node)
     if target is None:
         return
+    place = next(index for index, each in enumerate(body) if each is node)
     values = [
         renamed(other.value, name, target)
-        for other in body
+        for _, other in sorted(enumerate(body), key=lambda each: abs(each[0] - place))
         if isinstance(other, ast.Assign) and (name := _name_of(other)) not in (None, target)
     ]
     for text, value in {ast.unparse(value): value for value in values}.items():
@@ -55,7 +57,37 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
     for order in orders[:MAX_SUBLAYERS]:
         other = _WithAttributes(dict(zip(used, order, strict=True)))
         for value in (other.visit(copy.deepcopy(node.value)), _OneOperand().visit(other.visit(copy.deepcopy(node.value)))):
-            yield 1.4, [node], [node, ast.Assign(node.targets, value)]
+            yield 1.1, [node], [node, ast.Assign(node.targets, value)]
+
+
+def like_another(
+    node: ast.Assign, body: Sequence[ast.stmt], unused: Sequence[str]
+) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment followed by a copy of another one with unused attributes of self, which takes what this one assigns.
+
+    After `a, w = self.attention_2(x)`, `x = self.residual_3(f, x)` after `f = …` becomes `x = self.residual_2(a, x)`.
+
+    unused   attributes that the function does not read
+    """
+    assigned = stored_in(node)
+    for before, other in itertools.pairwise(body):
+        used = list(dict.fromkeys(each.attr for each in ast.walk(other) if is_of_self(each)))
+        if not assigned or other is node or not isinstance(other, ast.Assign) or len(used) != 1 or _name_of(other) is None:
+            continue
+        for name in sorted(unused, key=lambda name: -_likeness(used[0], name))[:MAX_SUBLAYERS]:
+            value = _WithAttributes({used[0]: name}).visit(copy.deepcopy(other.value))
+            value = _WithNames(dict.fromkeys(stored_in(before), assigned[0])).visit(value)
+            yield 1.1, [node], [node, ast.Assign(other.targets, value)]
+
+
+@dataclass(frozen=True)
+class _WithNames(ast.NodeTransformer):
+    """The expression with other variables."""
+
+    names: Mapping[str, str]
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
 
 def _likeness(one: str, other: str) -> float:
@@ -113,6 +145,25 @@ def _interleaved(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[tuple[f
             yield 1.4, [node], [added, node]
 
 
+def _written_alike(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment to elements of an array as another one is written, as of the keys and the values of a cache."""
+    name = _name_of_array(node)
+    for other in body:
+        if isinstance(other, ast.Assign) and other is not node and (one := _name_of_array(other)) is not None and name not in (None, one):
+            target, value = (renamed(each, one, str(name)) for each in (other.targets[0], other.value))
+            assert isinstance(target, ast.Subscript)
+            new = ast.Subscript(target.value, target.slice, ast.Store())
+            if (ast.unparse(new), ast.unparse(value)) != (ast.unparse(node.targets[0]), ast.unparse(node.value)):
+                yield 1.1, [node], [ast.Assign([new], value)]
+
+
+def _name_of_array(node: ast.Assign) -> str | None:
+    """Return the name of the variable or attribute to whose elements a statement assigns."""
+    target = node.targets[0]
+    held = target.value if isinstance(target, ast.Subscript) else None
+    return held.id if isinstance(held, ast.Name) else held.attr if isinstance(held, ast.Attribute) else None
+
+
 OPPOSITES = {"sin": ("cos",), "cos": ("sin",)}
 
 
@@ -142,6 +193,7 @@ def renamed(value: ast.expr, one: str, other: str) -> ast.expr:
     words, others = one.split("_"), other.split("_")
     pairs = dict(zip(words, others, strict=True)) if len(words) == len(others) else {one: other}
     pairs = {first: second for first, second in pairs.items() if first != second}
+    pairs |= {first.lower(): second.lower() for first, second in pairs.items()}
     pairs |= {first[0]: second[0] for first, second in pairs.items() if first and second and first[0] != second[0]}
     copied = ast.parse(ast.unparse(value), mode="eval").body
     for node in ast.walk(copied):

@@ -212,7 +212,7 @@ def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise
             break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
         search.baseline = search.closeness_of((first,))
-        found = search.try_changes(_candidates(search, (first,), MAX_COST_OF_SECOND), (first,))
+        found = search.try_changes(_candidates(search, (first,), MAX_COST_OF_SECOND), (first,)) if search.work > 0 else None
         search.order, search.baseline = order, baseline
         if found is not None:
             return found

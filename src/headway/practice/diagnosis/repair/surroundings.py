@@ -38,6 +38,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             yield from ((1.5, made(f"E[{index}]")) for index in (0, 1, -1, -2, 2))
         if own.kind in ("list", "tuple"):
             yield from ((1.7, made(text)) for text in table()["wraps"]["list"])
+            yield from ((1.5, made(text)) for text in ("E[1:]", "E[:-1]"))
             yield from ((1.6, made(text)) for text in table()["joins"].get(context.library, ()))
         return
     for each in context.lacking:

@@ -34,13 +34,13 @@ WORK_OF_ENDLESS = 150
 """Work of a call that does not return."""
 MAX_AT_ONCE = 8
 MAX_SEARCHES = 25
-MAX_NEARER = 6
+MAX_NEARER, MAX_SLIGHTLY_NEARER = 6, 2
 MAX_FARTHER_AT_ONCE, MAX_FARTHER = 4, 16
-"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise; because more probes match; and
-at once and in all, because they raise another exception, or elsewhere."""
+"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise; because more probes match, or more
+elements of the first one that does not; and at once and in all, because they raise another exception, or elsewhere."""
 MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 """Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
-MAX_MEASURED = 150
+MAX_MEASURED = 16
 """Changes after which conventions are measured again although the program does not come nearer."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
 MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
@@ -271,14 +271,16 @@ class Search:
         nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
         farther = self.farther[MAX_FARTHER_AT_ONCE:MAX_FARTHER]
         suiting, reshaping = self._reshaping()
-        at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *suiting, *farther, *nearer[:MAX_NEARER], *reshaping[:MAX_SEARCHES]]
+        slightly = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness < whole]
+        at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *suiting, *farther, *nearer[:MAX_NEARER]]
+        at_once += [*slightly[:MAX_SLIGHTLY_NEARER], *reshaping[:MAX_SEARCHES]]
         likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
         for change in {id(each): each for each in likely}.values():
             if self._key_of((change,)) in self.tried:
                 continue
-            self.work -= self._work_per_search
             if self.work <= 0:
                 return None
+            self.work -= self._work_per_search
             if self.is_right_anyhow((change,)):
                 return (change,)
         return None

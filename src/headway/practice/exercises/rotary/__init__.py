@@ -147,7 +147,8 @@ HEADS = TEXTS["heads"]
 
 
 def probes() -> tuple[Probe, ...]:
-    """One vector; sequences with no, one and two leading axes; another base, offset, positions; given angles."""
+    """One vector; sequences with no, one and two leading axes; another base, offset, positions; given angles; a sequence in which bases of
+    10,000 and 10,001 differ."""
     random = numpy.random.default_rng(13)
 
     def given(seq_len: int, width: int) -> Inputs:
@@ -177,6 +178,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("query and key, positions", {"x": heads, "key": keys, "positions": shuffled}, HEADS),
         Probe("query and key, angles given", {"x": heads, "key": keys, **given(5, 8)}, HEADS),
         Probe("query and key, angles given, square", {"x": square, "key": square[::-1].copy(), **given(6, 6)}, HEADS),
+        Probe("many positions", {"x": random.standard_normal((1, 2, 97, 8))}, HEADS),
     )
 
 
@@ -202,7 +204,7 @@ EXERCISE = Exercise(
         *ROLES.each("cos", "sin", "tables"),
         ROLES.size("head_dim", extent("x", -1)),
         ROLES.size("seq_len", _length),
-        ROLES.size("max_seq_len", lambda inputs: 16),
+        ROLES.size("max_seq_len", lambda inputs: 128),
     ),
     probes=probes,
     mistakes=MISTAKES,
