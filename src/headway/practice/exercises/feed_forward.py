@@ -86,8 +86,8 @@ MISTAKES = (
 )
 
 
-def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
-    """Return x and two weights, without biases."""
+def drawn(random: Any, *shape: int, inner: int = 6) -> Inputs:
+    """Return x and two weights, without biases: an inner width of twice the width, which classes with a larger factor have room for."""
     size = shape[-1]
     return {
         "x": random.standard_normal(shape),
@@ -147,7 +147,7 @@ def probes() -> tuple[Probe, ...]:
     """Inputs without and with biases: rows, a vector, three axes, an intermediate size equal to the hidden size, x = 0."""
     random = numpy.random.default_rng(12)
 
-    def biased(*shape: int, inner: int = 12) -> Inputs:
+    def biased(*shape: int, inner: int = 6) -> Inputs:
         return drawn(random, *shape, inner=inner) | {
             "up_bias": random.standard_normal(inner),
             "down_bias": random.standard_normal(shape[-1]),

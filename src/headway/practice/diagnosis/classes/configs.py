@@ -316,12 +316,27 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
             given[each.name] = None if value is NOTHING else value
     if all(role.name != "num_heads" for role in roles):  # the class may check that the width divides by it
         given |= {name: 1 for name in defaults if re.search("heads?$", name) and name not in given}
-    made = base(**given)
+    try:
+        made = base(**given)
+    except (ValueError, AssertionError):  # it only allows the sizes of its author's model
+        if not dataclasses.is_dataclass(base):
+            raise
+        made = _unchecked(base, given)
     fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
     for name, value in changes(known, fields, sizes, roles, dropout, needed).items():
         with suppress(AttributeError, TypeError):  # a property
             object.__setattr__(made, name, value)
+    return made
+
+
+def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
+    """Return an instance of a dataclass with these fields, and the others as by default, without its __post_init__."""
+    made = object.__new__(base)
+    for each in dataclasses.fields(base):
+        default = each.default_factory() if each.default_factory is not dataclasses.MISSING else each.default
+        if each.name in given or default is not dataclasses.MISSING:
+            object.__setattr__(made, each.name, given.get(each.name, default))
     return made
 
 
@@ -334,7 +349,7 @@ def changes(
     needed: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return new values of the fields that are sizes or dropout rates."""
-    meant = roles_of_names(names, roles, is_shared=True)
+    meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
     for name in names:
         if is_dropout(name) and not isinstance(now[name], bool):
@@ -347,3 +362,12 @@ def changes(
             elif needed is None or name in needed:
                 raise NoSuchSizeError(name)
     return found
+
+
+def _of_all_heads(meant: Mapping[str, Role], now: Mapping[str, Any]) -> dict[str, Role]:
+    """Return the roles of names, that of the width for a `head_size` of which there are several heads but which is as large as the width."""
+    width = next((name for name, role in meant.items() if role.name == "hidden_size"), None)
+    has_heads = any(role.name == "num_heads" and isinstance(now[name], int) and now[name] > 1 for name, role in meant.items())
+    if width is None or not has_heads or not isinstance(now[width], int):
+        return dict(meant)
+    return {name: meant[width] if role.name == "head_dim" and now[name] == now[width] else role for name, role in meant.items()}
