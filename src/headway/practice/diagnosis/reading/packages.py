@@ -44,12 +44,21 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
     missing = MissingPackages(folders)
     sys.meta_path[:] = [FilesAround(folders, run, missing), *others, missing]
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in names)]
+    sys.path += [str(folder) for folder in _folders_added(tree, folders[0])]
     hidden = {name for name in names if _is_hidden(name, folders[0])}
     for name in sorted(hidden):
         above, root = [folder for folder in folders[1:] if _holds(folder, name)], name.partition(".")[0]
         if root == path.stem:
             module.__path__ = [str(folder / root) for folder in above]
         _open_package(root, above)
+
+
+def _folders_added(tree: ast.Module, folder: Path) -> list[Path]:
+    """Return the folders that a file adds to sys.path as relative ones, as `sys.path.append("../layers")` does for an author in the file's folder."""
+    added = [statement for statement in tree.body if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("sys.path.")]
+    texts = [node.value for statement in added for node in ast.walk(statement) if isinstance(node, ast.Constant)]
+    places = [folder / text for text in texts if isinstance(text, str) and text.startswith(".")]
+    return [place.resolve() for place in places if place.is_dir()]
 
 
 def _submodules(imports: Sequence[ast.Import | ast.ImportFrom], folders: Sequence[Path]) -> set[str]:

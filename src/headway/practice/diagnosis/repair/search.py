@@ -43,7 +43,7 @@ SHARE_OF_FIRST = 0.6
 SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 0.6
 """Shares of the work for one change, in turns for every convention, for more of them if no two are considered, and for two changes."""
 MAX_FIRST_TRIED = 300
-MAX_SAME = 2
+MAX_SAME = 4
 RECORDING = 2.0
 SHARE_OF_FIRSTS = 0.4
 SHARE_OF_NEXT = 0.4
