@@ -22,7 +22,14 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
-from headway.practice.diagnosis.checks.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
+from headway.practice.diagnosis.checks.repeating import (
+    NOT_REPEATABLE,
+    VARIATIONS,
+    cause_of_variation,
+    differs_when_repeated,
+    is_nothing,
+    is_repeatable,
+)
 from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import likely_parts, name_note
@@ -75,10 +82,15 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     if right is not None:
         return right
     judged = [_judged_as(subject, each) for each in others[:MOST_RELATED]]
-    found = next((other for other in judged if other.is_correct or (other.status == "wrong" and other.confidence == "certain")), None)
+    found = next((other for other in judged if other.is_correct or _is_sure(other)), None)
     if found is None and verdict.trial is None:  # it cannot be called as the part that its name means
         found = next((other for other in judged if other.trial is not None), None)
     return found or verdict
+
+
+def _is_sure(verdict: Verdict) -> bool:
+    """Return True for a certain mistake of the outputs: those that vary for another part only may be read outside of an array."""
+    return verdict.status == "wrong" and verdict.confidence == "certain" and not VARIATIONS & {cause.name for cause in verdict.causes}
 
 
 def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:

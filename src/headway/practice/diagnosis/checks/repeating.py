@@ -21,6 +21,7 @@ TEXTS = Texts("diagnosis")
 
 NOT_REPEATABLE = TEXTS.mistake("not_repeatable", pattern=r"rand|dropout|Dropout")
 DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", pattern=r"dropout\(")
+VARIATIONS = {NOT_REPEATABLE.name, DROPOUT_IN_EVAL.name}
 
 
 def is_repeatable(trials: Sequence[Trial]) -> bool:

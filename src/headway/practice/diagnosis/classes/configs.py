@@ -332,7 +332,7 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
 
 def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
     """Return an instance of a dataclass with these fields, and the others as by default, without its __post_init__."""
-    made = object.__new__(base)
+    made: Any = object.__new__(base)
     for each in dataclasses.fields(base):
         default = each.default_factory() if each.default_factory is not dataclasses.MISSING else each.default
         if each.name in given or default is not dataclasses.MISSING:

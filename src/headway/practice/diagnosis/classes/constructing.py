@@ -191,12 +191,12 @@ def _readings(
 
 
 def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:
-    """Return True for a class that takes the width of its head, and whose config's number of heads it does not read."""
-    if config is None or not constructor.takes("head_dim") or constructor.takes("num_heads"):
+    """Return True for a class that takes or reads the width of its head, and whose config's number of heads it does not read."""
+    if config is None or constructor.takes("num_heads"):
         return False
     sizes = [role for role in exercise.roles if is_size_role(role)]
-    meant = roles_of_names(sorted(fields_read(subject, config)), sizes, is_shared=True).values()
-    return bool(meant) and all(role.name != "num_heads" for role in meant)
+    meant = {role.name for role in roles_of_names(sorted(fields_read(subject, config)), sizes, is_shared=True).values()}
+    return bool(meant) and "num_heads" not in meant and (constructor.takes("head_dim") or "head_dim" in meant)
 
 
 def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:

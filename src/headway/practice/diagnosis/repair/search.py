@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.trees import names_in, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
@@ -35,7 +37,7 @@ from headway.practice.diagnosis.repair.undefined import undefined_name, unset_at
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
-WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 1200}
+WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 2400}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
@@ -55,11 +57,11 @@ NEARER = 0.03
 """Share of the elements of an output by which a program has to come nearer."""
 OBSERVING = 10.0
 """Calls that the values after a first change count as."""
-MAX_FIRST = 12
-"""Number of first changes that the search for a second one starts from."""
+MAX_FIRST, MAX_UNUSED = 12, 4
+"""Numbers of first changes that the search for a second one starts from: of those that come nearer, and of those that use an unused variable."""
 SHARE_OF_CHEAP_PAIRS = 0.2
-MAX_COST_OF_PAIR = 1.25
-NUMBERS_OF_CHEAP = (0, 8, 16, 24, 40, 60)
+MAX_COST_OF_PAIR = 1.5
+NUMBERS_OF_CHEAP = (0, 8, 16, 24, 40, 60, 90, 130)
 """Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the numbers of changes, of which all pairs are tried in turn."""
 SAME_COST = 0.05
 """Costs that differ by less count as equal."""
@@ -132,6 +134,8 @@ def find_repair(
     for search, of_second in zip(searches, left, strict=True):
         search.work = max(search.work, 0.0) + of_second
         firsts.append(_firsts(search))
+        if not extent.is_doubted:
+            firsts[-1] += [(0, change) for change in _using_what_is_unused(search) if all(change is not each for _, each in firsts[-1])]
         if (found := _second(search, firsts[-1], is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
     for search, first in ((search, first) for search, each in zip(searches, firsts, strict=True) for _, first in each):
@@ -266,6 +270,13 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
             if same[kind] <= MAX_SAME:
                 ranked.append((-num_right, -len(reached), -share, place, change))
     return [(-each[0], each[4]) for each in sorted(ranked, key=lambda each: each[:4])[:MAX_FIRST]]
+
+
+def _using_what_is_unused(search: Search) -> list[Change]:
+    """Return the cheapest changes that put a variable which nothing reads in the place of another: it was meant to be used."""
+    statements = search.program.statements
+    unused = set(stored_in(*statements)) - {node.id for node in names_in(ast.Load, *statements)}
+    return [each for each in search.candidates if isinstance(each.new, ast.Name) and each.new.id in unused][:MAX_UNUSED]
 
 
 def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: Findings) -> Search:
