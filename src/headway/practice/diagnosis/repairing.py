@@ -65,13 +65,13 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Itera
 
 
 def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:
-    """Return True if a subject could not run because of an exception in the code of another one that is not right, or of another file."""
+    """Return True if a subject could not run because of an exception in the code of another one that is not right."""
     error = raised(verdict)
     if error is None:
         return False
     lines = [cause.line or 0 for cause in verdict.causes]
     ranges = [range(each.line, each.line + len(each.source)) for each in others if each.name != subject.name]
-    return any(line in each for line in lines for each in ranges) or is_from_another_file(error, subject)
+    return any(line in each for line in lines for each in ranges)
 
 
 def with_repair(
@@ -110,6 +110,7 @@ def with_repair(
     trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
     is_open = is_in_doubt(verdict)
     is_single = is_open and not _is_named(subject, exercise)
+    is_single = is_single or (error is not None and is_from_another_file(error, subject))  # that file may hold the mistake
     known = verdict.trial if is_known and verdict.status == "wrong" else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)

@@ -214,6 +214,9 @@ def _sites(index: int, parent: ast.AST) -> Iterator[_Site]:
 def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if not _has_run(site.node, context):
         return
+    seen = context.expressions.get(id(site.node))
+    if site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":  # the next element, or the one before
+        yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in (ast.Add(), ast.Sub()))
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
     siblings = getattr(site.parent, site.field) if site.index is not None else []
@@ -223,9 +226,10 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         yield _change(site, cost, new)
     if site.field == "iter" and isinstance(getattr(site.parent, "target", None), ast.Tuple):  # each element is unpacked
         yield from (_change(site, 1.3, parsed(text, {"E": site.node})) for text in table()["wraps"]["unpacked"])
+    is_chained = is_base and isinstance(site.node, ast.Call | ast.BinOp | ast.Subscript) and seen is not None and seen.is_array
     if (
         is_called
-        or is_base
+        or (is_base and not is_chained)
         or isinstance(site.node, ast.Slice | ast.Starred | ast.keyword)
         or site.field in ("slice", "test", "iter", "dims")
     ):
@@ -240,7 +244,7 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         yield _change(site, 1.15, ast.UnaryOp(ast.USub(), site.node))
     for cost, new in around(site.node, context.expressions.get(id(site.node)), context):
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
-        yield _change(site, cost + 0.2 * (not is_whole), new)
+        yield _change(site, cost + 0.2 * (not is_whole) + 0.2 * is_chained, new)
 
 
 def _has_run(node: ast.AST, context: Context) -> bool:
