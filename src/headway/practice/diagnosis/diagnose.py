@@ -22,6 +22,7 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
+from headway.practice.diagnosis.checks.own_parts import own_parts_cause
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
     VARIATIONS,
@@ -256,6 +257,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
+    of_parts = own_parts_cause(trial)
+    if of_parts is not None:
+        return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
     of_default = default_cause(subject, exercise)
     if of_default is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_default,))

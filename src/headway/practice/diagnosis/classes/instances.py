@@ -164,6 +164,12 @@ class InstanceCall(Call):
         self.assignment.write(self._slots(instance), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
+    def run_with_own_parts(self, inputs: Inputs) -> Any:
+        """Return the output of an instance with its own parts, whose weights are those of the constructor."""
+        own = replace(self, construction=replace(self.construction, wired=None), made={}, unmade={})
+        arguments = own.arguments(inputs)
+        return own.forward(own._instance(arguments), arguments)
+
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its current weights."""
         method = self.construction.method

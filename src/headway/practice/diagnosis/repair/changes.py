@@ -215,7 +215,9 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if not _has_run(site.node, context):
         return
     seen = context.expressions.get(id(site.node))
-    if site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":  # the next element, or the one before
+    if (
+        site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int"
+    ):  # the next element, or the one before
         yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in (ast.Add(), ast.Sub()))
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
@@ -309,8 +311,8 @@ def _rewritten(
         yield 1.5, [node], [ast.Return(node.value)]
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
-        yield from sublayers(node, context.unused_parts)
-        yield from like_another(node, body, context.unused_parts)
+        added = [*sublayers(node, context.unused_parts), *like_another(node, body, context.unused_parts)]
+        yield from {tuple(map(ast.dump, each[2])): each for each in reversed(added)}.values()
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)
         yield (

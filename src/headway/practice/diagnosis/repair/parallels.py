@@ -46,7 +46,7 @@ MAX_SUBLAYERS = 6
 
 
 def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
-    """Yield an assignment followed by itself with unused attributes of self in place of its own, as of attention and feed-forward.
+    """Yield an assignment next to itself with unused attributes of self in place of its own, as of attention and feed-forward.
 
     unused   attributes that the function does not read
     """
@@ -57,7 +57,9 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
     for order in orders[:MAX_SUBLAYERS]:
         other = _WithAttributes(dict(zip(used, order, strict=True)))
         for value in (other.visit(copy.deepcopy(node.value)), _OneOperand().visit(other.visit(copy.deepcopy(node.value)))):
-            yield 1.1, [node], [node, ast.Assign(node.targets, value)]
+            added = ast.Assign(node.targets, value)
+            yield 1.1, [node], [node, added]
+            yield 1.1, [node], [added, node]
 
 
 def like_another(

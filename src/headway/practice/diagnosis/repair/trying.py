@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
 from headway.practice.diagnosis.explain.failure import last_line
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.donors import Donor, donors_of
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones
 from headway.practice.diagnosis.repair.nesting import is_reordered
@@ -40,6 +41,8 @@ MAX_FARTHER_AT_ONCE, MAX_FARTHER = 4, 16
 elements of the first one that does not; and at once and in all, because they raise another exception, or elsewhere."""
 MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 """Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
+MAX_COMPLETED = 8
+"""Changes that call an unused part after which conventions are searched at once."""
 MAX_MEASURED = 16
 """Changes after which conventions are measured again although the program does not come nearer."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
@@ -95,6 +98,7 @@ class Search:
     num_reached: int = 0
     num_measured: int = 0
     num_constructed: int = 0
+    num_completed: int = 0
     candidates: Sequence[Change] = ()
     running: list[Change] = field(default_factory=list)
     farther: list[Change] = field(default_factory=list)
@@ -135,6 +139,12 @@ class Search:
                     self.suited.append(change)
                 if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
+            is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
+            if is_completed and self._key_of(chosen) not in self.tried:
+                self.num_completed += 1
+                self.work -= self._work_per_search
+                if self.is_right_anyhow(chosen):
+                    return chosen
             is_first_construction = not before and self.program.is_in_constructor(change)
             if not before and self.raises and (not has_raised or (is_first_construction and self._runs_with_weights(chosen))):
                 self.running.append(change)
@@ -149,6 +159,18 @@ class Search:
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
+
+    def _uses_unused_part(self, change: Change) -> bool:
+        """Return True for a change that calls a part which the program makes but does not use, so that nothing is known of its weights."""
+        new = change.new if isinstance(change.new, list) else [change.new]
+        used = {each.func.attr for node in new for each in ast.walk(node) if isinstance(each, ast.Call) and is_of_self(each.func)}
+        return bool(used & self._unused_parts)
+
+    @cached_property
+    def _unused_parts(self) -> set[str]:
+        """The attributes of self that the program assigns but does not read."""
+        held = [node for statement in self.program.statements for node in ast.walk(statement) if is_of_self(node)]
+        return {node.attr for node in held if isinstance(node.ctx, ast.Store)} - {node.attr for node in held if isinstance(node.ctx, ast.Load)}
 
     @cached_property
     def _own_error(self) -> tuple[str, int] | None:
