@@ -13,7 +13,7 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
-from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
+from headway.practice.diagnosis.explain.failure import is_from_another_file, is_of_sizes, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
@@ -65,13 +65,17 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Itera
 
 
 def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:
-    """Return True if a subject could not run because of an exception in the code of another one that is not right."""
+    """Return True if a subject could not run because of an exception in the code of another one that is not right, or of another file.
+
+    In another file, sizes that do not suit each other may be those that the subject passes.
+    """
     error = raised(verdict)
     if error is None:
         return False
     lines = [cause.line or 0 for cause in verdict.causes]
     ranges = [range(each.line, each.line + len(each.source)) for each in others if each.name != subject.name]
-    return any(line in each for line in lines for each in ranges)
+    is_elsewhere = is_from_another_file(error, subject) and not is_of_sizes(error)
+    return is_elsewhere or any(line in each for line in lines for each in ranges)
 
 
 def with_repair(

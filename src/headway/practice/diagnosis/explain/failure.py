@@ -134,6 +134,15 @@ def own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
     return found
 
 
+OF_SIZES = r"shapes? |sizes? of tensor|size for first two dimensions|must match|mat1 and mat2|broadcast|cannot be multiplied|core dimension"
+"""Pattern of the messages with which libraries refuse arrays whose sizes do not suit each other."""
+
+
+def is_of_sizes(error: BaseException) -> bool:
+    """Return True for the exception with which a library refuses arrays whose sizes do not suit each other."""
+    return isinstance(error, ValueError | RuntimeError | IndexError) and re.search(OF_SIZES, str(error)) is not None
+
+
 def is_from_another_file(error: BaseException, subject: Subject) -> bool:
     """Return True if the learner's own code in another file of the folder raised an exception."""
     own = getattr(subject.module, "__file__", None)

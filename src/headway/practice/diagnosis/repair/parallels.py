@@ -58,8 +58,8 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
         other = _WithAttributes(dict(zip(used, order, strict=True)))
         for value in (other.visit(copy.deepcopy(node.value)), _OneOperand().visit(other.visit(copy.deepcopy(node.value)))):
             added = ast.Assign(node.targets, value)
-            yield 1.1, [node], [node, added]
-            yield 1.1, [node], [added, node]
+            yield 0.9, [node], [node, added]
+            yield 0.9, [node], [added, node]
 
 
 def like_another(
@@ -79,7 +79,7 @@ def like_another(
         for name in sorted(unused, key=lambda name: -_likeness(used[0], name))[:MAX_SUBLAYERS]:
             value = _WithAttributes({used[0]: name}).visit(copy.deepcopy(other.value))
             value = _WithNames(dict.fromkeys(stored_in(before), assigned[0])).visit(value)
-            yield 1.1, [node], [node, ast.Assign(other.targets, value)]
+            yield 0.9, [node], [node, ast.Assign(other.targets, value)]
 
 
 @dataclass(frozen=True)
@@ -190,12 +190,16 @@ def _name_of(node: ast.Assign) -> str | None:
     return target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else None
 
 
+LETTERS = {"q": "query", "k": "key", "v": "value"}
+
+
 def renamed(value: ast.expr, one: str, other: str) -> ast.expr:
     """Return a copy of an expression with the words of one name replaced by those of another: `W_q(query)` for `q` and `k` is `W_k(key)`."""
     words, others = one.split("_"), other.split("_")
     pairs = dict(zip(words, others, strict=True)) if len(words) == len(others) else {one: other}
     pairs = {first: second for first, second in pairs.items() if first != second}
     pairs |= {first.lower(): second.lower() for first, second in pairs.items()}
+    pairs |= {LETTERS[first]: LETTERS[second] for first, second in pairs.items() if first in LETTERS and second in LETTERS}
     pairs |= {first[0]: second[0] for first, second in pairs.items() if first and second and first[0] != second[0]}
     copied = ast.parse(ast.unparse(value), mode="eval").body
     for node in ast.walk(copied):

@@ -41,9 +41,9 @@ MAX_FARTHER_AT_ONCE, MAX_FARTHER = 4, 16
 elements of the first one that does not; and at once and in all, because they raise another exception, or elsewhere."""
 MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 """Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
-MAX_COMPLETED = 8
-"""Changes that call an unused part after which conventions are searched at once."""
-MAX_MEASURED = 16
+MAX_COMPLETED, WORK_OF_COMPLETED = 8, 60
+"""Changes that call an unused part after which conventions are searched at once, and the work of that: most of them end early."""
+MAX_MEASURED = 6
 """Changes after which conventions are measured again although the program does not come nearer."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
 MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
@@ -142,7 +142,7 @@ class Search:
             is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
             if is_completed and self._key_of(chosen) not in self.tried:
                 self.num_completed += 1
-                self.work -= self._work_per_search
+                self.work -= WORK_OF_COMPLETED * self.unit
                 if self.is_right_anyhow(chosen):
                     return chosen
             is_first_construction = not before and self.program.is_in_constructor(change)
@@ -170,7 +170,9 @@ class Search:
     def _unused_parts(self) -> set[str]:
         """The attributes of self that the program assigns but does not read."""
         held = [node for statement in self.program.statements for node in ast.walk(statement) if is_of_self(node)]
-        return {node.attr for node in held if isinstance(node.ctx, ast.Store)} - {node.attr for node in held if isinstance(node.ctx, ast.Load)}
+        return {node.attr for node in held if isinstance(node.ctx, ast.Store)} - {
+            node.attr for node in held if isinstance(node.ctx, ast.Load)
+        }
 
     @cached_property
     def _own_error(self) -> tuple[str, int] | None:

@@ -1,0 +1,47 @@
+"""A class that is right with correct parts in place of its own, run with its own ones: it may make them with sizes that do not suit."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import replace
+
+import numpy
+
+from headway.practice.diagnosis.calls.conventions import encoded_for
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.explain.failure import explain, is_of_sizes
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.verdict import Cause
+
+
+def own_parts_cause(trial: Trial) -> Cause | None:
+    """Return the exception that a class raises with its own parts because of the sizes of arrays.
+
+    None if it runs for any probe, or if its parts raise for another reason: they may need sizes of another kind.
+    """
+    call = trial.call
+    if not isinstance(call, InstanceCall) or not call.is_wired:
+        return None
+    found: Cause | None = None
+    for probe in trial.probes:
+        inputs = encoded_for(call, trial.conventions, probe.inputs)
+        if inputs is None or not call.fits(inputs):
+            continue
+        try:
+            with numpy.errstate(all="ignore"):
+                call.run_with_own_parts(inputs)
+            return None
+        except Exception as error:
+            line = _line_of_class(error, call.subject)
+            if is_of_sizes(error) and line is not None:
+                found = found or replace(explain(error, call.subject, probe), line=line)
+            elif "to unpack" not in str(error):  # another number of axes than the parts take
+                return None
+    return found
+
+
+def _line_of_class(error: Exception, subject: Subject) -> int | None:
+    """Return the first line of a class that an exception passed through."""
+    lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__)]
+    return next((line for line in lines if 0 <= line - subject.line < len(subject.source)), None)

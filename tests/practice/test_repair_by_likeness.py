@@ -1,0 +1,154 @@
+"""Repairs with what the program has elsewhere: arrays of the same shape, statements written alike, parts that it makes but does not call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.practice.test_repair import repaired, with_slips
+
+ADAM = """
+import numpy as np
+
+class Adam:
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8):
+        self.params = list(params)
+        self.lr, self.eps = lr, eps
+        self.beta1, self.beta2 = betas
+        self.mean = [np.zeros_like(p.data) for p in self.params]
+        self.square = [np.zeros_like(p.data) for p in self.params]
+        self.count = 0
+
+    def step(self):
+        self.count += 1
+        for i, p in enumerate(self.params):
+            g = p.grad
+            self.mean[i] = self.beta1 * self.mean[i] + (1 - self.beta1) * g
+            self.square[i] = self.beta2 * self.square[i] + (1 - self.beta2) * g**2
+            mean = self.mean[i] / (1 - self.beta1**self.count)
+            square = self.square[i] / (1 - self.beta2**self.count)
+            p.data -= self.lr * mean / (np.sqrt(square) + self.eps)
+"""
+
+HEADS = """
+import numpy as np
+
+def multi_head_attention(query, key, value, W_q, W_k, W_v, W_o, num_heads):
+    batch, length, width = query.shape
+    size = width // num_heads
+    Q = (query @ W_q.T).reshape(batch, length, num_heads, size).transpose(0, 2, 1, 3)
+    K = (key @ W_k.T).reshape(batch, key.shape[1], num_heads, size).transpose(0, 2, 1, 3)
+    V = (value @ W_v.T).reshape(batch, key.shape[1], num_heads, size).transpose(0, 2, 1, 3)
+    scores = Q @ K.transpose(0, 1, 3, 2) / np.sqrt(size)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return (weights @ V).transpose(0, 2, 1, 3).reshape(batch, length, width) @ W_o.T
+"""
+
+CACHE = """
+import torch
+
+class KVCache:
+    def __init__(self, batch_size, max_seq_len, num_heads, head_dim):
+        self.k = torch.zeros(batch_size, num_heads, max_seq_len, head_dim)
+        self.v = torch.zeros(batch_size, num_heads, max_seq_len, head_dim)
+
+    def update(self, start_pos, k_new, v_new):
+        end = start_pos + k_new.shape[2]
+        self.k[:, :, start_pos:end] = k_new
+        self.v[:, :, start_pos:end] = v_new
+        return self.k[:, :, :end], self.v[:, :, :end]
+"""
+
+ROTARY = """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, head_dim, max_position_embeddings=2048):
+        super().__init__()
+        self.register_buffer("rates", 1.0 / 10000 ** (torch.arange(0, head_dim, 2) / head_dim))
+        self.register_buffer("places", torch.arange(max_position_embeddings))
+
+    def forward(self, x):
+        batch, heads, seq_len, head_dim = x.shape
+        places = self.places[:seq_len]
+        angles = torch.outer(places, self.rates)
+        cos, sin = angles.cos(), angles.sin()
+        x1, x2 = x[..., : head_dim // 2], x[..., head_dim // 2 :]
+        return torch.cat([x1 * cos - x2 * sin, x2 * cos + x1 * sin], dim=-1)
+"""
+
+PAIRS = """
+def get_stats(ids):
+    counts = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+"""
+
+RMS_NORM = """
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        root = (x.pow(2).mean(dim=-1, keepdim=True) + self.eps).sqrt()
+        return self.weight * x / root
+"""
+
+BLOCK = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.attention = Attention(d_model, num_heads)
+        self.ff = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model))
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        x = x + self.ff(self.norm2(x))
+        return x
+"""
+
+SLIPS = [
+    ("adam_optimizer", ADAM, "g**2", "self.mean[i]**2"),
+    (
+        "multi_head_attention",
+        HEADS,
+        "@ W_v.T).reshape(batch, key.shape[1], num_heads, size).transpose(0, 2, 1, 3)",
+        "@ W_v.T).reshape(batch, num_heads, key.shape[1], size)",
+    ),
+    ("kv_cache", CACHE, "self.v[:, :, start_pos:end] = v_new", "self.v[:, :, : v_new.shape[2]] = v_new"),
+    ("rotary", ROTARY, "self.places[:seq_len]", "self.places[-seq_len:]"),
+    ("pair_counts", PAIRS, "zip(ids, ids[1:])", "zip(ids[:-1], ids)"),
+    ("rms_norm", RMS_NORM, "x.pow(2).mean(dim=-1, keepdim=True)", "x.pow(2)"),
+    ("transformer_block", BLOCK, "x = x + self.attention(self.norm1(x))", "x = x"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "program", "right", "wrong"), SLIPS, ids=[name for name, *_ in SLIPS])
+def test_a_mistake_is_repaired_with_what_the_program_has_elsewhere(name, program, right, wrong):
+    text, lines = with_slips(program, [(right, wrong)])
+    repair, is_right = repaired(name, text)
+    assert is_right, repair
+    assert abs(repair.edits[0].line - lines[0]) <= 2, repair
