@@ -613,3 +613,21 @@ def test_files_around_import_from_the_folders_above_and_a_folder_of_logs_is_no_p
     assert found["layer_norm"].is_correct, found["layer_norm"]
     found = statuses(folder, FROM_ABOVE.replace("    no_such_log.write(x.shape)\n", "").replace("- x.mean(axis=1", "- x.mean(axis=0"))
     assert not found["layer_norm"].is_correct
+
+
+def test_a_file_may_add_a_folder_next_to_its_own_to_the_path(tmp_path):
+    (tmp_path / "chapter_1").mkdir()
+    (tmp_path / "chapter_2").mkdir()
+    (tmp_path / "chapter_1" / "shifted.py").write_text("def shifted(x):\n    return x - x.max(axis=-1, keepdims=True)\n")
+    text = """
+import os
+import sys
+import numpy as np
+sys.path.append(os.path.abspath("../chapter_1"))
+from shifted import shifted
+
+def softmax(x):
+    e = np.exp(shifted(x))
+    return e / e.sum(axis=-1, keepdims=True)
+"""
+    assert statuses(tmp_path / "chapter_2", text)["softmax"].is_correct

@@ -158,6 +158,38 @@ def test_a_block_of_mlx_is_judged_with_correct_parts(tmp_path):
     assert not verdict_on(tmp_path, IN_MLX.replace("self.mlp(self.ln2(x))", "self.mlp(x)"), "TransformerBlock").is_correct
 
 
+WITH_SIZES = """
+import torch
+from torch import nn
+
+class MultiHead(nn.Module):
+    def __init__(self, n_embd, num_heads, head_size):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(n_embd, 3 * num_heads * head_size), nn.Linear(num_heads * head_size, n_embd)
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+
+class Block(nn.Module):
+    def __init__(self, n_embd, num_heads):
+        super().__init__()
+        self.attention = MultiHead(n_embd, num_heads, n_embd // num_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.GELU(), nn.Linear(4 * n_embd, n_embd))
+        self.norm_1, self.norm_2 = nn.LayerNorm(n_embd), nn.LayerNorm(n_embd)
+    def forward(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.feed_forward(self.norm_2(x))
+"""
+
+
+@pytest.mark.slow
+def test_a_block_that_makes_its_parts_with_exchanged_sizes_is_not_correct(tmp_path):
+    assert verdict_on(tmp_path, WITH_SIZES, "Block").is_correct
+    wrong = verdict_on(tmp_path, WITH_SIZES.replace("MultiHead(n_embd, num_heads,", "MultiHead(num_heads, n_embd,"), "Block")
+    assert not wrong.is_correct
+
+
 def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(tmp_path):
     verdict = verdict_on(tmp_path, LLAMA, "TransformerBlock")
     assert verdict.is_correct

@@ -340,4 +340,51 @@ class ScaledDotProductAttention(nn.Module):
 """,
         (("torch.softmax(query @ key.transpose(-2, -1), dim=-1)", "torch.softmax(query @ key.transpose(-2, -1), dim=-2)"),),
     ),
+    Program(
+        "SelfAttentionHead",
+        "causal_self_attention",
+        """
+import torch
+from torch import nn
+
+class SelfAttentionHead(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.key = nn.Linear(config.n_embd, config.head_size, bias=False)
+        self.query = nn.Linear(config.n_embd, config.head_size, bias=False)
+        self.value = nn.Linear(config.n_embd, config.head_size, bias=False)
+        self.register_buffer("seen", torch.tril(torch.ones(config.n_positions, config.n_positions)))
+    def forward(self, x):
+        B, T, C = x.shape
+        scores = self.query(x) @ self.key(x).transpose(1, 2) / self.config.head_size**0.5
+        scores = scores.masked_fill(self.seen[:T, :T] == 0, float("-inf"))
+        return torch.softmax(scores, dim=-1) @ self.value(x)
+""",
+        (("self.config.head_size**0.5", "self.config.n_embd"), ("dim=-1) @", "dim=-2) @")),
+    ),
+    Program(
+        "MultiHeadSelfAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+n_emb = 128
+head_size = 128
+n_heads = 4
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(n_emb, head_size, bias=False) for _ in range(3))
+        self.out = nn.Linear(head_size, n_emb)
+    def forward(self, x):
+        B, T, _ = x.shape
+        q, k, v = (each(x).view(B, T, n_heads, head_size // n_heads).transpose(1, 2) for each in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(B, T, head_size))
+""",
+        (("q.shape[-1] ** 0.5", "n_emb**0.5"), ("@ v).transpose(1, 2).reshape", "@ v).reshape")),
+    ),
 )

@@ -177,4 +177,30 @@ class ResidualMLP(nn.Module):
 """,
         (("x + self.down", "2 * x + self.down"),),
     ),
+    Program(
+        "NarrowMLP",
+        "feed_forward",
+        """
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class ModelConfig:
+    n_layer: int = 3
+    n_embd: int = 128
+    initializer_range: float = 0.02
+    def __post_init__(self):
+        if self.n_embd not in (128, 256):
+            raise ValueError(f"n_embd must be 128 or 256, got {self.n_embd}")
+
+class NarrowMLP(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.up, self.down = nn.Linear(config.n_embd, 2 * config.n_embd), nn.Linear(2 * config.n_embd, config.n_embd)
+        nn.init.normal_(self.down.weight, std=config.initializer_range / (2 * config.n_layer) ** 0.5)
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+""",
+        (("self.down(nn.functional.gelu(self.up(x)))", "nn.functional.gelu(self.down(self.up(x)))"),),
+    ),
 )
