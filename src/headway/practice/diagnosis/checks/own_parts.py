@@ -21,7 +21,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
     None if it runs for any probe, or if its parts raise for another reason: they may need sizes of another kind.
     """
     call = trial.call
-    if not isinstance(call, InstanceCall) or not call.is_wired:
+    if not isinstance(call, InstanceCall) or not call.is_wired or call.has_guessed_operands:
         return None
     found: Cause | None = None
     for probe in trial.probes:
