@@ -22,7 +22,6 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
-from headway.practice.diagnosis.checks.own_parts import own_parts_cause
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
     VARIATIONS,
@@ -36,6 +35,7 @@ from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
+from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
