@@ -157,8 +157,9 @@ class _Checker:
             event = _event(data)
             if "end" in event:
                 return None
-            if "judged" in event:  # what follows are repairs, which may take longer than there is time
+            if "judged" in event:  # what follows are repairs, which get as much time again, and may need more
                 last = None
+                conversation.begin(self.seconds)
             if "failed" in event:
                 raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:
