@@ -113,8 +113,8 @@ def with_repair(
     is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
     trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
     is_open = is_in_doubt(verdict)
-    is_single = is_open and not _is_named(subject, exercise)
-    is_single = is_single or (error is not None and is_from_another_file(error, subject))  # that file may hold the mistake
+    may_be_elsewhere = error is not None and is_from_another_file(error, subject)
+    is_single = may_be_elsewhere or (is_open and not _is_named(subject, exercise))
     known = verdict.trial if is_known and verdict.status == "wrong" else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)

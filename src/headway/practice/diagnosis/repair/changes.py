@@ -215,9 +215,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if not _has_run(site.node, context):
         return
     seen = context.expressions.get(id(site.node))
-    if (
-        site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int"
-    ):  # the next element, or the one before
+    is_index = site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int"
+    if is_index:  # the next element, or the one before
         yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in (ast.Add(), ast.Sub()))
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
@@ -244,7 +243,7 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         return
     if isinstance(site.parent, ast.keyword):
         yield _change(site, 1.15, ast.UnaryOp(ast.USub(), site.node))
-    for cost, new in around(site.node, context.expressions.get(id(site.node)), context):
+    for cost, new in around(site.node, seen, context):
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
         yield _change(site, cost + 0.2 * (not is_whole) + 0.2 * is_chained, new)
 

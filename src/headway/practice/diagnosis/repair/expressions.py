@@ -9,7 +9,6 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
 from headway.practice.diagnosis.repair.nesting import attending_elsewhere, interleaved, moved_inside, moved_outside, unstepped
 from headway.practice.diagnosis.repair.observation import Seen
@@ -73,13 +72,16 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
 
 def _of_the_same_shape(node: ast.expr, seen: Seen, context: Context) -> Iterator[Variant]:
     """Yield the variables, and the elements and fields that the program reads, with arrays of the same kind and shape in place of one of these."""
-    is_name, is_held = isinstance(node, ast.Name), isinstance(node, ast.Attribute) and is_of_self(node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
         return
     text = ast.unparse(node)
-    names = [] if is_name else [ast.Name(name, ast.Load()) for name, each in context.names.variables.items() if _is_alike(each, seen)]
+    names = (
+        []
+        if isinstance(node, ast.Name)
+        else [ast.Name(name, ast.Load()) for name, each in context.names.variables.items() if _is_alike(each, seen)]
+    )
     read = [each for each in context.own if isinstance(each, ast.Subscript | ast.Attribute)]
-    read = [each for each in read if _is_alike(context.expressions.get(id(each)), seen) and not (is_held and is_of_self(each))]
+    read = [each for each in read if _is_alike(context.expressions.get(id(each)), seen)]
     yield from ((1.5, each) for each in names)
     yield from ((1.6, each) for each in read if ast.unparse(each) != text and not any(inner is node for inner in ast.walk(each)))
 

@@ -72,9 +72,11 @@ def like_another(
     unused   attributes that the function does not read
     """
     assigned = stored_in(node)
+    if not assigned:
+        return
     for before, other in itertools.pairwise(body):
         used = list(dict.fromkeys(each.attr for each in ast.walk(other) if is_of_self(each)))
-        if not assigned or other is node or not isinstance(other, ast.Assign) or len(used) != 1 or _name_of(other) is None:
+        if other is node or not isinstance(other, ast.Assign) or len(used) != 1 or _name_of(other) is None:
             continue
         for name in sorted(unused, key=lambda name: -_likeness(used[0], name))[:MAX_SUBLAYERS]:
             value = _WithAttributes({used[0]: name}).visit(copy.deepcopy(other.value))

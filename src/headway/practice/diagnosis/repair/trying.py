@@ -292,10 +292,11 @@ class Search:
         The changes are those with which a program that raised runs, those that make a probe match, and those of constructors.
         """
         whole = 1 / len(self.order)
-        nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
+        steps = sorted(self.steps, key=lambda step: step[:2])
+        nearer = [change for closeness, _, change in steps if -closeness >= whole]
+        slightly = [change for closeness, _, change in steps if -closeness < whole]
         farther = self.farther[MAX_FARTHER_AT_ONCE:MAX_FARTHER]
         suiting, reshaping = self._reshaping()
-        slightly = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness < whole]
         at_once = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *suiting, *farther, *nearer[:MAX_NEARER]]
         at_once += [*slightly[:MAX_SLIGHTLY_NEARER], *reshaping[:MAX_SEARCHES]]
         likely = [*at_once, *(change for change in self.suited if change.cost > MAX_COST_AT_ONCE)]
