@@ -13,10 +13,11 @@ from types import ModuleType
 
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
+from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
 from headway.practice.diagnosis.reading.missing import broken_imports
 from headway.practice.diagnosis.reading.packages import prepare_imports
-from headway.practice.diagnosis.reading.subject import Subject, definitions, subjects_of
+from headway.practice.diagnosis.reading.subject import Subject, definitions
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
@@ -184,7 +185,7 @@ def with_exercises(
     """
     from headway.practice.diagnosis.recognising import recognised  # the judge's process reads files without a diagnosis
 
-    subjects = subjects_of(module, text)
+    subjects = subjects_in(module, text)
     if named is not None:
         chosen = exercise(check_name(named))
         matching = [subject for subject in subjects if means(subject.name, chosen.name)]
@@ -201,7 +202,7 @@ def with_exercises(
 
 def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str]) -> list[Subject]:
     """Return the functions and classes of a file that are not among `judged`, without base classes and tests."""
-    candidates = _candidates(subjects_of(module, text), skipped)
+    candidates = _candidates(subjects_in(module, text), skipped)
     return [subject for subject in candidates if subject.name not in judged and not subject.is_method]
 
 

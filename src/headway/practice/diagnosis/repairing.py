@@ -13,11 +13,12 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
+from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import is_from_another_file, is_of_sizes, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
-from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import Findings, program_of
@@ -198,7 +199,7 @@ def _with_edits(subject: Subject, repairs: Sequence[Repaired]) -> Subject | None
     module = load_definitions(path, text)
     if not isinstance(module, ModuleType):
         return None
-    return next((each for each in subjects_of(module, text) if each.name == subject.name), None)
+    return next((each for each in subjects_in(module, text) if each.name == subject.name), None)
 
 
 def _located(verdict: Verdict, subject: Subject) -> tuple[Cause, ...]:

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.adapters import adapter, calls_of, class_of_call
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import encoded_for, measured_conventions, output_of
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
-from headway.practice.diagnosis.reading.subject import subjects_of
+from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge import plain
@@ -45,7 +45,7 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
 
     def run(requests: BinaryIO, replies: BinaryIO) -> None:
         module, _, _ = loaded(job)
-        subjects = {} if module is None else {each.name: each for each in subjects_of(module, job.text)}
+        subjects = {} if module is None else {each.name: each for each in subjects_in(module, job.text)}
         calls: dict[Claim, tuple[Call | None, tuple[tuple[Convention, ...], ...]]] = {}
         num_answered: Counter[Claim] = Counter()
         write_frame(replies, b"ready")

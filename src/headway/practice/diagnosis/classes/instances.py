@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -303,11 +303,22 @@ class InstanceCall(Call):
         if not has_unset_arrays(instance):
             return instance
         known = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
-        if not known and given:
-            first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
-            known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
         if known:
             self.forward(instance, {**arguments, **known})
+            return instance
+        first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
+        role_of = self.construction.forward.role_of
+        needed = [each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty]
+        masks = [name for name in needed if name in role_of and "mask" in role_of[name].name]
+        operands = {name: self._converted(self._operand(role, given, first)) for name, role in role_of.items()} if given else {}
+        for mask in _open_masks(first) if masks and operands else (None,):
+            try:
+                if operands:
+                    self.forward(instance, {**arguments, **operands, **dict.fromkeys(masks, self._converted(mask))})
+                break
+            except Exception:
+                if mask is None:
+                    raise
         return instance
 
     def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
@@ -357,7 +368,17 @@ def _required(call: InstanceCall) -> set[str]:
 WIDENING = 8
 """Factor between these sizes in the constructor and in the call, so that the widths of the parts suit rotary positions and groups."""
 
-SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context")
+SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context", "token_ids")
+"""Operands from which the arrays of an instance get their shapes."""
+
+
+def _open_masks(first: Any) -> Iterator[Any]:
+    """Yield masks of several shapes that hide nothing, at last None, for vectors or token ids with or without a batch axis."""
+    axes = numpy.shape(first)[: -1 if first.dtype.kind == "f" else None]
+    batch, length = axes[:-1][:1], axes[-1]
+    for shape in ((), (length, length), (*batch, length, length), (*batch, 1, length, length), (*batch, length)):
+        yield numpy.ones(shape, bool)
+    yield None
 
 
 def _key(value: tuple[str, Any]) -> Hashable:

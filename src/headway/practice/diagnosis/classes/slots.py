@@ -14,6 +14,7 @@ import numpy
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
 from headway.practice.diagnosis.calls.own_tensors import holds_data, kept, kept_as
 from headway.practice.diagnosis.calls.wording import is_dropout
+from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.reading.subject import is_learners
 
 SUBMODULES = "headway.practice.diagnosis.classes.submodules"
@@ -168,7 +169,9 @@ def _is_of(library: str, value: Any, module: str = "") -> bool:
 
 
 def has_unset_arrays(instance: Any) -> bool:
-    """Return True if a module of torch holds parameters that get their shapes from the first input (LazyLinear)."""
+    """Return True if an instance holds parameters that get their shapes from the first input: LazyLinear, and modules of Flax."""
+    if isinstance(instance, FlaxHolder):
+        return instance.params is None
     if not _is_of("torch", instance, "nn.Module"):
         return False
     is_lazy = sys.modules["torch"].nn.parameter.is_lazy

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
@@ -20,6 +21,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.classes.children import children, every_part, is_container, method_of, put
+from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.slots import module_library, slots_of
 from headway.practice.diagnosis.classes.submodules import Kind, Submodule, kind_of
 from headway.practice.names import fitting
@@ -36,7 +38,7 @@ MODES = ("training", "train", "is_training", "deterministic")
 def parts_of(module: Any) -> Iterator[tuple[Any, Any, Any, Kind]]:
     """Yield the outermost parts of a module or object: their owner, the name in it, the part, and its kind."""
     for name, child in children(module):
-        kind = None if _has_no_effect(child) else kind_of(str(name)) or kind_of(type(child).__name__)
+        kind = _kind_of_part(str(name), child)
         if kind is not None and not _is_wrapper(child, kind):
             yield module, name, child, kind
         else:
@@ -70,7 +72,7 @@ def wire_blocks(model: Any, spec: Submodule, library: str, run: Callable[[numpy.
     Errors   OtherPartsError if it has no blocks, if its file defines some that are not judged by themselves, if a later token has an effect
              on an earlier position, or if the order of tokens has none
     """
-    blocks = _blocks_of(model)
+    blocks = [] if isinstance(model, FlaxHolder) else _blocks_of(model)
     own = [type(block).__name__ for _, _, block in blocks if type(block).__module__ == type(model).__module__]
     if not blocks or not all(any(fitting(name)) for name in own):
         raise OtherPartsError(f"got blocks {own}, expected some that are judged by themselves")
@@ -176,15 +178,31 @@ def wire(module: Any, spec: Submodule, library: str) -> None:
 
     Errors   OtherPartsError if it has not the parts of a layer, or if one is neither of its library nor judged by itself
     """
+    if isinstance(module, FlaxHolder):
+        module.replace_parts(partial(_ready_made, spec, library), _check_flax)
+        return
     parts = list(parts_of(module))
-    kinds = [kind for *_, kind in parts]
-    own = [part for *_, part, _ in parts if not type(part).__module__.startswith(("torch.", "mlx."))]
-    if (
-        "attention" not in kinds
-        or kinds.count("feed_forward") != 1
-        or not own
-        or not all(any(fitting(type(part).__name__)) for part in own)
-    ):
-        raise OtherPartsError(f"got parts {kinds}, expected those of a layer")
+    _check([kind for *_, kind in parts], [part for *_, part, _ in parts])
     for owner, name, _, kind in parts:
         put(owner, name, replace(spec, kind=kind).made(library))
+
+
+def _check(kinds: Sequence[Kind | None], parts: Sequence[Any]) -> None:
+    """Raise OtherPartsError for other parts than those of a layer."""
+    own = [type(part).__name__ for part in parts if not type(part).__module__.startswith(("torch.", "mlx.", "flax."))]
+    if "attention" not in kinds or kinds.count("feed_forward") != 1 or not own or not all(any(fitting(name)) for name in own):
+        raise OtherPartsError(f"got parts {kinds}, expected those of a layer")
+
+
+def _ready_made(spec: Submodule, library: str, name: str, part: Any) -> Any:
+    """Return a ready-made part in place of a module of Flax; None for one that is no part."""
+    kind = _kind_of_part(name, part)
+    return None if kind is None else replace(spec, kind=kind).made(library)
+
+
+def _kind_of_part(name: str, part: Any) -> Kind | None:
+    return None if _has_no_effect(part) else kind_of(name) or kind_of(type(part).__name__)
+
+
+def _check_flax(parts: dict[str, Any]) -> None:
+    _check([_kind_of_part(name.rpartition(".")[2], part) for name, part in parts.items()], list(parts.values()))

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
@@ -150,7 +151,7 @@ class Program:
         except Exception:
             return None
         value = value_of(self.subject.name, namespace)
-        return replace(self.subject, value=value, module=self.subject.module and module) if callable(value) else None
+        return with_weights(replace(self.subject, value=value, module=self.subject.module and module)) if callable(value) else None
 
     def is_in_constructor(self, change: Change) -> bool:
         """Return True if a change concerns a class's constructor."""

@@ -1,0 +1,237 @@
+"""Modules of Flax as classes whose instances hold their weights.
+
+`flax.linen` keeps the weights of a module apart from it, in a tree that `init` makes for the first input and that `apply` takes. The rest
+of the diagnosis reads and writes the arrays of an instance; here a module gets a class around it whose instances hold the tree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache, partial
+from types import ModuleType
+from typing import Any
+
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
+from headway.practice.diagnosis.reading.subject import Subject, subjects_of
+
+EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
+"""Fields and parameters that choose between training and evaluation, with their values for evaluation."""
+
+OWN_FIELDS = ("parent", "name")
+"""Fields that every module has."""
+
+WEIGHTS = {"kernel": "weight", "scale": "weight", "embedding": "weight"}
+"""Names of arrays in Flax, and those of the same arrays in PyTorch."""
+
+OF_LIST = r"([a-z]\w*)_(\d+)"
+"""Pattern of the name of a module in a list: `heads_0`."""
+
+
+def subjects_in(module: ModuleType, text: str) -> list[Subject]:
+    """Return the functions and classes of a file, with a class whose instances hold their weights around each module of Flax."""
+    return [with_weights(each) for each in subjects_of(module, text)]
+
+
+def with_weights(subject: Subject) -> Subject:
+    """Return a subject with a class around its module of Flax; any other subject as it is."""
+    return replace(subject, value=_holder(subject.value)) if _is_module(subject.value) else subject
+
+
+def _is_module(value: Any) -> bool:
+    linen = sys.modules.get("flax.linen")
+    return linen is not None and inspect.isclass(value) and issubclass(value, linen.Module)
+
+
+class FlaxHolder:
+    """A module with its weights, which get their shapes from the first input; until then `params` is None.
+
+    parts   callables in place of modules inside it, by their names
+    """
+
+    def __init__(self, *fields: Any, **named: Any) -> None:
+        self._run = partial(_run, self._made(*fields, **named))
+        self._closed: Callable[[Any], Any] = _unchanged
+        self._others: Mapping[str, Any] = {}
+        self._replacement: Replacement | None = None
+        self.params: dict[str, Any] | None = None
+        self.parts: dict[str, Any] = {}
+
+    def replace_parts(self, made: Replacement, check: Callable[[dict[str, Any]], None]) -> None:
+        """Call others in the places of modules inside this one; `check` gets the parts that were replaced in the first call, by their names."""
+        self._replacement, self._check = made, check
+
+    def _made(self, *fields: Any, **named: Any) -> Any:
+        raise NotImplementedError
+
+    def _call(self, method: str, *operands: Any, **named: Any) -> Any:
+        intercept = None if self._replacement is None else self._intercept
+        if self.params is None:
+            replaced: dict[str, Any] = {}
+            tree = dict(self._run("init", method, intercept and partial(intercept, replaced), {}, *operands, **named))
+            if intercept is not None:
+                self._check(replaced)
+            params = tree.pop("params", {})
+            self._closed, self._others, self.params = partial(_closed, params), tree, _opened(params)
+        variables = {**self._others, "params": self._closed(self.params)}
+        return self._run("apply", method, intercept and partial(intercept, {}), variables, *operands, **named)
+
+    def _intercept(self, replaced: dict[str, Any], proceed: Callable[..., Any], operands: Any, named: Any, context: Any) -> Any:
+        """Call what is in the place of a module, or the module itself."""
+        module, name = context.module, ".".join(context.module.path)
+        if not name or context.method_name != "__call__" or self._replacement is None:
+            return proceed(*operands, **named)
+        if name not in self.parts:
+            part = self._replacement(module.path[-1], module)
+            if part is None:
+                return proceed(*operands, **named)
+            self.parts[name] = part
+        replaced[name] = module
+        return self.parts[name](*operands, **named)
+
+
+Replacement = Callable[[str, Any], Any]
+"""A function that returns what is called in the place of a module of this name, or None to keep the module."""
+
+
+def _holder(module: Any) -> type[FlaxHolder]:
+    """Return the class of instances of a module with their weights."""
+    fields = _parameters(module)
+    methods = {name: _method(name, each) for name, each in vars(module).items() if inspect.isfunction(each) and _is_called(name)}
+    of_calls = {name for each in methods.values() for name in each.flags}
+    flags = {name: value for name, value in _flags(fields).items() if name not in of_calls}
+
+    def made(self: FlaxHolder, *given: Any, **named: Any) -> Any:
+        return module(*given, **{**flags, **named})
+
+    contents = {"_made": made, "__module__": module.__module__, "__doc__": module.__doc__, **methods}
+    if flags or of_calls:
+        contents["eval"] = _unchanged
+    holder: Any = type(module.__name__, (FlaxHolder,), contents)
+    holder.__signature__ = inspect.Signature([each for each in fields if each.name not in EVALUATING])
+    return holder
+
+
+def _parameters(module: Any) -> list[inspect.Parameter]:
+    return [each for each in inspect.signature(module).parameters.values() if each.name not in OWN_FIELDS]
+
+
+def _flags(parameters: list[inspect.Parameter]) -> dict[str, bool]:
+    return {each.name: EVALUATING[each.name] for each in parameters if each.name in EVALUATING}
+
+
+def _is_called(name: str) -> bool:
+    return name == "__call__" or not (name.startswith("_") or name == "setup")
+
+
+def _method(name: str, function: Callable[..., Any]) -> Any:
+    """Return a method of a holder that runs a method of its module in evaluation."""
+    parameters = list(inspect.signature(function).parameters.values())
+    flags = _flags(parameters)
+
+    def call(self: FlaxHolder, *operands: Any, **named: Any) -> Any:
+        return self._call(name, *operands, **{**flags, **named})
+
+    changed: Any = call
+    changed.__signature__ = inspect.Signature([each for each in parameters if each.name not in flags])
+    changed.flags = tuple(flags)
+    return changed
+
+
+def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, *operands: Any, **named: Any) -> Any:
+    """Initialize a module with operands, or apply it to them; random numbers are passed only if it draws some, because Flax checks them slowly."""
+    from flax import linen
+    from flax.errors import InvalidRngError
+
+    with nullcontext() if intercept is None else linen.intercept_methods(intercept):
+        if action == "init":
+            with jax_on_numpy():  # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
+                return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
+
+        def applied(given: tuple[Any, ...]) -> Any:
+            weights, positional, keywords = given
+            try:
+                return linen.Module.apply(module, weights, *positional, method=method, **keywords)
+            except InvalidRngError:
+                return linen.Module.apply(module, weights, *positional, method=method, rngs={"dropout": _key()}, **keywords)
+
+        return _compiled_once(applied, (variables, operands, named))
+
+
+@cache
+def _key() -> Any:
+    import jax
+
+    return jax.random.PRNGKey(0)
+
+
+def _compiled_once(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Return the output of a function for a tree, compiled as a whole: JAX compiles each primitive of a function that is not, in seconds."""
+    import jax
+
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    arrays = {place: leaf for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)}
+
+    def run(given: dict[int, Any]) -> Any:
+        return function(jax.tree_util.tree_unflatten(structure, [given.get(place, leaf) for place, leaf in enumerate(leaves)]))
+
+    try:
+        return jax.jit(run)(arrays)
+    except jax.errors.JAXTypeError:  # a branch on a value, or a conversion to NumPy
+        return run(arrays)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _opened(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tree of weights with the names of PyTorch, lists as dicts by place, and matrices with two axes."""
+    opened: dict[str, Any] = {}
+    for name, each in tree.items():
+        holder, key = opened, WEIGHTS.get(name, name)
+        if (place := _place(name, tree)) is not None:
+            holder, key = opened.setdefault(place[0], {}), place[1]
+        if isinstance(each, Mapping):
+            holder[key] = _opened(each)
+        else:
+            holder[key] = each.reshape(_flat_shape(name, each.shape, tree))
+    return opened
+
+
+def _closed(tree: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights of an opened tree in the form of the tree that it was made from."""
+    closed = {}
+    for name, each in tree.items():
+        place = _place(name, tree)
+        value = opened[WEIGHTS.get(name, name)] if place is None else opened[place[0]][place[1]]
+        closed[name] = _closed(each, value) if isinstance(each, Mapping) else value.reshape(each.shape)
+    return closed
+
+
+def _place(name: str, tree: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the list that a module is in, and its place; None for one that is in no list."""
+    match = re.fullmatch(OF_LIST, name)
+    return (match[1], match[2]) if match is not None and f"{match[1]}_0" in tree and match[1] not in tree else None
+
+
+def _flat_shape(name: str, shape: tuple[int, ...], tree: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the shape of a layer's array with its input axes as one, and its output axes as one: of (width, heads, head_dim)."""
+    bias = tree.get("bias")
+    if name == "bias" and "kernel" in tree:
+        return (-1,)
+    if name != "kernel" or len(shape) < 3:
+        return shape
+    num_outputs = len(bias.shape) if bias is not None else len(shape) - 1
+    return (-1, _product(shape[len(shape) - num_outputs :]))
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
