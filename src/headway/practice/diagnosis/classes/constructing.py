@@ -26,6 +26,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     optional_fields,
 )
+from headway.practice.diagnosis.classes.flax_modules import random_key
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.submodules import Submodule, is_part
@@ -128,7 +129,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
+    keys = _random_keys(constructor, subject)
+    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags, *keys) and not _is_flag(each, exercise)]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
@@ -146,7 +148,14 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
             called = _call_binding(subject, method, free, examples, style) or called
             roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
-            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+            yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
+
+
+def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return the constructor parameters of a module of JAX that take random numbers, with values."""
+    if not any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in subject.value.__mro__):
+        return {}
+    return {each.name: random_key(each.name) for each in parameters if re.fullmatch(r"(\w*_)?(keys?|rngs?)", each.name)}
 
 
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:

@@ -162,6 +162,11 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
         return _compiled_once(applied, (variables, operands, named))
 
 
+def random_key(name: str) -> Any:
+    """Return a value for a parameter that takes a random key, or the random numbers of `flax.nnx`: `rngs`."""
+    return sys.modules["flax.nnx"].Rngs(0) if name.endswith("rngs") and "flax.nnx" in sys.modules else _key()
+
+
 @cache
 def _key() -> Any:
     import jax

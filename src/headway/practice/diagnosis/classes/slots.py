@@ -14,13 +14,13 @@ import numpy
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
 from headway.practice.diagnosis.calls.own_tensors import holds_data, kept, kept_as
 from headway.practice.diagnosis.calls.wording import is_dropout
-from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
+from headway.practice.diagnosis.classes.flax_modules import WEIGHTS, FlaxHolder
 from headway.practice.diagnosis.reading.subject import is_learners
 
 SUBMODULES = "headway.practice.diagnosis.classes.submodules"
 """Module that defines the ready-made submodules."""
 
-LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
+LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",), "equinox": ("Linear",)}
 """Layers that store their weight as (out, in), by library."""
 
 
@@ -91,15 +91,28 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
     seen.add(id(holder))
     for key, value in _items(holder):
         here = (*path, key)
-        if _is_array(value):
+        if _is_of("flax", value, "nnx.Variable"):
+            if value.ndim and is_floating(array := value.get_value()):
+                yield Slot((*path, WEIGHTS.get(key, key)), value, "value", array)
+        elif _is_array(value):
             if not _is_lazy(value) and is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
         elif holds_data(value):
             array = kept(value)
             if isinstance(array, numpy.ndarray) and array.ndim and not _is_mask(str(key), array):
                 yield Slot(here, value, kept_as(value), array)
-        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES) or _is_near(value):
+        elif (
+            isinstance(value, list | tuple | dict)
+            or _holds_arrays(value)
+            or type(value).__module__ in (home, SUBMODULES)
+            or _is_near(value)
+        ):
             yield from _walk(value, here, home, seen)
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Return True for a module of a library, and for a list or dict of Flax."""
+    return is_module(value) or _is_of("equinox", value, "Module") or _is_of("flax", value, "nnx.Pytree")
 
 
 def switch_off_dropout(holder: Any, home: str, seen: set[int] | None = None) -> None:
@@ -144,6 +157,10 @@ def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
 def _put(owner: Any, key: Any, value: Any) -> None:
     if isinstance(owner, dict | list) and not hasattr(owner, "parameters"):
         owner[key] = value
+    elif _is_of("flax", owner, "nnx.Variable"):
+        owner.set_value(value)
+    elif _is_of("equinox", owner, "Module"):  # which are frozen
+        object.__setattr__(owner, str(key), value)
     else:
         setattr(owner, str(key), value)
 
@@ -155,9 +172,12 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_of(library: str, value: Any, module: str = "") -> bool:
-    """Return True if a value is an array of a library, or a module of it if `module` is given; imports nothing."""
+    """Return True if a value is an array of a library, or an instance of a class of it if `module` is given; imports nothing."""
     if library not in sys.modules:
         return False
+    if library in ("flax", "equinox"):
+        home, _, name = f"{library}.{module}".rpartition(".")
+        return home in sys.modules and isinstance(value, getattr(sys.modules[home], name, ()))
     if library == "jax":
         return isinstance(value, sys.modules["jax"].Array)
     if library == "mlx":
@@ -192,7 +212,8 @@ def module_library(value: Any) -> str | None:
 
 
 def _is_linear(holder: Any) -> bool:
-    names = [name for library in LINEAR if _is_of(library, holder, "nn.Module") for name in LINEAR[library]]
+    modules = {"torch": "nn.Module", "mlx": "nn.Module", "equinox": "Module"}
+    names = [name for library in LINEAR if _is_of(library, holder, modules[library]) for name in LINEAR[library]]
     is_torch_attention = type(holder).__name__ == "MultiheadAttention" and _is_of("torch", holder, "nn.Module")
     is_ready_made = (type(holder).__module__, type(holder).__name__) == (SUBMODULES, "ReadyLinear")
     return is_torch_attention or is_ready_made or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)
