@@ -20,6 +20,9 @@ from headway.practice.diagnosis.calls.jax_rules import RULES, Array, NoRuleError
 WITHOUT_EFFECT = frozenset(("accuracy", "precision", "indices_are_sorted", "unique_indices", "is_stable"))
 """Parameters of primitives that change no output on the CPU."""
 
+FILTERING = "jax_traceback_filtering"
+"""Setting of JAX that shortens the traceback of each exception."""
+
 
 @contextmanager
 def jax_on_numpy() -> Iterator[None]:
@@ -34,15 +37,15 @@ def jax_on_numpy() -> Iterator[None]:
     import jax
 
     compiled = {primitive: primitive.impl for primitive in found.values()}
-    filtering = jax.config.jax_traceback_filtering
+    filtering = getattr(jax.config, FILTERING)
     try:
         for name, primitive in found.items():
             primitive.def_impl(partial(_run, name, primitive.impl))
-        jax.config.update("jax_traceback_filtering", "off")  # 8 ms for each exception
+        jax.config.update(FILTERING, "off")  # 8 ms for each exception
         with jax.disable_jit():
             yield
     finally:
-        jax.config.update("jax_traceback_filtering", filtering)
+        jax.config.update(FILTERING, filtering)
         for primitive, implementation in compiled.items():
             primitive.def_impl(implementation)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -153,7 +153,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 
 def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
     """Return the constructor parameters of a module of JAX that take random numbers, with values."""
-    if not any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in subject.value.__mro__):
+    if not any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value))):
         return {}
     return {each.name: random_key(each.name) for each in parameters if re.fullmatch(r"(\w*_)?(keys?|rngs?)", each.name)}
 
