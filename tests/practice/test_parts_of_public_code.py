@@ -8,11 +8,11 @@ from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
-from tests.practice.public import attentions, feed_forwards, layers, norms, own_arrays, texts, training
+from tests.practice.public import attentions, feed_forwards, jax_modules, layers, norms, own_arrays, texts, training
 from tests.practice.public.program import Program
 
 PROGRAMS = tuple(
-    program for module in (own_arrays, norms, feed_forwards, attentions, layers, training, texts) for program in module.PROGRAMS
+    program for module in (own_arrays, norms, feed_forwards, attentions, layers, training, texts, jax_modules) for program in module.PROGRAMS
 )
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 

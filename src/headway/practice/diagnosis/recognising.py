@@ -6,11 +6,12 @@ import inspect
 import re
 from collections.abc import Collection, Sequence
 
+from headway.practice.diagnosis.adapters.tokenizer_calls import DECODING, ENCODING
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.classes.parts import STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import PARTS_OF_CLASSES, fitting
@@ -64,7 +65,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
-        None if likely or subject.is_private else (as_model(subject) or as_layer(subject) or by_outputs(subject))
+        None if likely or subject.is_private else (as_model(subject) or as_layer(subject) or as_tokenizer(subject) or by_outputs(subject))
     )
 
 
@@ -139,6 +140,15 @@ def as_layer(subject: Subject) -> Exercise | None:
         return None
     found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
     return next((each for each in found if correct_as_is(subject, each) is not None), None)
+
+
+def as_tokenizer(subject: Subject) -> Exercise | None:
+    """Return the exercise of tokenizers for a class of any name that encodes and decodes with byte pairs, if it is correct."""
+    if not inspect.isclass(subject.value) or not re.search(OF_BYTE_PAIRS, subject.own_source, re.IGNORECASE):
+        return None
+    tokenizer = exercise("bpe_tokenizer")
+    is_one = first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)
+    return tokenizer if is_one and correct_as_is(subject, tokenizer) is not None else None
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

@@ -193,6 +193,13 @@ AXES = optional(
 TAKES = optional(
     Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
     Convention(
+        TEXTS["takes_positions"],
+        encode=lambda inputs: None if inputs.get("x") is None else inputs | {"x": numpy.arange(inputs["x"].shape[-2])},
+        decode=_sum_of,
+        role="x",
+        source=r"def (?:forward|__call__)\(self, (\w+)(.|\n)*self\.\w+\[\1\]",
+    ),
+    Convention(
         TEXTS["takes_length"],
         encode=lambda inputs: None if inputs.get("x") is None else inputs | {"x": inputs["x"].shape[-2]},
         decode=_sum_of,

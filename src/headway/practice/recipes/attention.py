@@ -152,6 +152,11 @@ def _per_sample(inputs: Inputs, mask: Any) -> Any:
     return numpy.broadcast_to(mask[:, 0], (batch, queries, keys))
 
 
+def _per_sequence_and_head(inputs: Inputs, mask: Any) -> Any:
+    shape = _shape(inputs, _num_heads(inputs))
+    return numpy.broadcast_to(mask, shape).reshape(-1, *shape[2:])
+
+
 def _padding(inputs: Inputs) -> Inputs | None:
     """Return a mask of the keys of each sequence; None for a mask that differs between queries, and for that of a single sequence."""
     if inputs.get("mask") is not None and _operand(inputs).ndim < 3:
@@ -192,6 +197,12 @@ MASK_SHAPES = (
     Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
     FOR_ALL_HEADS,
     Convention(TEXTS["mask_of_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))), role="mask"),
+    Convention(
+        TEXTS["mask_of_sequences_and_heads"],
+        _as(_per_sequence_and_head),
+        role="mask",
+        used_source=r"(view|reshape)\([^\n]*(batch|\bb)\w* *\* *(self\.)?\w*head|(view|reshape)\([^\n]*head\w* *\* *\w*(batch|\bb)",
+    ),
     Convention(
         TEXTS["mask_of_all"], _matrix, role="mask", used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis), *\1|unsqueeze\(0\)\.unsqueeze\(0\)"
     ),

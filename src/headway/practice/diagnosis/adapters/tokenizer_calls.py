@@ -25,8 +25,8 @@ from headway.practice.texts import Texts
 TEXTS = Texts("diagnosis")
 
 TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
-ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "__call__")
-DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text")
+ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "encoder", "__call__")
+DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 
 CORPUS = Role(
     "corpus",
@@ -60,6 +60,10 @@ GIVEN = {
     "ids by text, ranks": lambda merges, extra: (
         {_texts(t): i for t, i in {**ranks(merges), **extra}.items()},
         {pair: place for place, pair in enumerate(_in_text(merges))},
+    ),
+    "ids by GPT-2's characters": lambda merges, extra: (
+        {**{to_alphabet(t): i for t, i in ranks(merges).items()}, **{t.decode(): i for t, i in extra.items()}},
+        [tuple(map(to_alphabet, pair)) for pair in merges],
     ),
     "bytes by id, merges of ids": lambda merges, extra: (
         {**vocabulary(merges), **{place: token for token, place in extra.items()}},

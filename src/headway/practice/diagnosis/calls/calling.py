@@ -6,7 +6,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -255,7 +255,9 @@ class Call:
 
 
 def completed(answer: Any) -> Any:
-    """Return an output, with the values that a generator yields as a list."""
+    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass as a tuple."""
+    if is_dataclass(answer) and not inspect.isclass(answer) and not (callable(answer) or hasattr(answer, "dtype") or holds_data(answer)):
+        return tuple(getattr(answer, each.name) for each in fields(answer))
     return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
 
 

@@ -137,7 +137,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
     others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
-    for made, fixed in itertools.islice(_readings(rest, exercise, examples, others), MAX_READINGS):
+    for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
+        made = _with_exact_lengths(read, subject, exercise)
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -152,10 +153,31 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 
 
 def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return the constructor parameters of a module of JAX that take random numbers, with values."""
+    """Return the required parameters of a module of JAX that take random numbers, with values."""
     if not any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value))):
         return {}
-    return {each.name: random_key(each.name) for each in parameters if re.fullmatch(r"(\w*_)?(keys?|rngs?)", each.name)}
+    return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
+
+
+RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
+"""Pattern of the names of parameters that take random numbers in JAX."""
+
+
+def _with_exact_lengths(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
+    """Return the roles of a constructor's parameters, with the length of the input for a length that the class or a part of it reshapes to."""
+    exact = next((role for role in exercise.roles if role.name == "seq_len"), None)
+    if exact is None or made.takes("seq_len"):
+        return made
+
+    def is_exact(name: str) -> bool:
+        stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
+        shape = r"\.(?:reshape|view|unflatten|expand)\([^\n]*\bself\."
+        if stored is not None and re.search(rf"{shape}{stored[1]}\b", subject.code):
+            return True
+        is_passed_on = re.search(rf"= *[\w.]+\([^()]*\b{re.escape(name)}\b", subject.code) is not None
+        return is_passed_on and re.search(rf"{shape}{re.escape(name)}\b", subject.used_source) is not None
+
+    return Binding({name: exact if role.name == "context_length" and is_exact(name) else role for name, role in made.role_of.items()})
 
 
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:
@@ -166,27 +188,36 @@ def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[R
 
 def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
     """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
-    parameters = call_parameters(subject, method)
+    every = call_parameters(subject, method)
+    keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else _random_keys(every, subject)
+    parameters = [each for each in every if each.name not in keys]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
     parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
     called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
     if called is None:
-        return bind_call(parameters, roles, style, parts, subject.mask_flags)
-    role_of = {**called.role_of, **shown}
-    return Binding({each.name: role_of[each.name] for each in parameters if each.name in role_of})
+        called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
+    if called is None:
+        return None
+    role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
+    return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+OF_ATTENTION = ("query", "queries", "q", "value", "values", "v")
+"""Names of operands next to which `key` is no random key."""
 
 
 def _readings(
-    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage], others: Collection[str]
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage], others: Collection[str], subject: Subject
 ) -> Iterator[tuple[Binding, dict[str, Any]]]:
     """Yield the readings of a constructor by names and by the file's examples, those first if a name says nothing.
 
     others   parameters that are no sizes by their annotation, or because the class calls them
     """
     roles = _constructor_roles(exercise)
-    by_name = _constructor_bindings(parameters, exercise, others)
+    projected = _projected(parameters, exercise, subject)
+    by_name = itertools.chain(projected, _constructor_bindings(parameters, exercise, others))
     first = next(by_name, None)
     by_example = [
         each
@@ -197,6 +228,26 @@ def _readings(
     is_doubtful = not all(re.fullmatch(WIDTH_OF_OPERAND, each.name) for each in unclear)
     given = [] if first is None else [first]
     yield from itertools.chain(by_example, given, by_name) if is_doubtful else itertools.chain(given, by_example, by_name)
+
+
+def _projected(parameters: Sequence[inspect.Parameter], exercise: Exercise, subject: Subject) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the reading of two required widths of the same meaning, `model_dim` and `embedding_dim`, between which the class projects."""
+    needed = [each.name for each in parameters if each.default is each.empty]
+    sizes = {role.name: role for role in exercise.roles if is_size_role(role)}
+    alike = len(needed) == 2 and {"d_in", "d_out", "hidden_size"} <= set(sizes)
+    if not alike or any(role.name != "hidden_size" for name in needed for role in roles_of_names([name], list(sizes.values())).values()):
+        return
+    for entering, leaving in itertools.permutations(needed):
+        of_linear = rf"Linear\(\s*(in_features *= *)?{re.escape(entering)}\s*,\s*(out_features *= *)?{re.escape(leaving)}\b"
+        if len(re.findall(of_linear, subject.code)) >= MIN_PROJECTIONS:
+            yield (
+                Binding({each.name: sizes["d_in" if each.name == entering else "d_out"] for each in parameters if each.name in needed}),
+                {},
+            )
+
+
+MIN_PROJECTIONS = 3
+"""Number of layers of a class between the same two widths from which they are those of queries, keys and values."""
 
 
 def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:

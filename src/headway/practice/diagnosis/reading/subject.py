@@ -255,7 +255,12 @@ def _is_learners(place: str) -> bool:
 
 
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
-    """Return a function's parameters without *args and **kwargs, and without self if it is a method."""
+    """Return a function's parameters without *args and **kwargs, and without self if it is a method.
+
+    The parameters of a class are those of its constructor, also where its metaclass, as in `flax.nnx`, takes any.
+    """
+    if inspect.isclass(function) and type(function).__call__ is not type.__call__ and inspect.isfunction(function.__init__):
+        function, is_bound = function.__init__, True
     parameters = list(inspect.signature(function).parameters.values())[is_bound:]
     return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
 

@@ -1,0 +1,264 @@
+"""Modules of Flax (linen and nnx) and of Equinox, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+LINEN = """
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class RMSNorm(nn.Module):
+    epsilon: float = 1e-6
+
+    @nn.compact
+    def __call__(self, x):
+        gain = self.param("gain", nn.initializers.ones, (x.shape[-1],))
+        return x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + self.epsilon) * gain
+
+
+class MultiHeadAttention(nn.Module):
+    num_heads: int
+    qkv_features: int
+    dropout_rate: float = 0.1
+
+    @nn.compact
+    def __call__(self, query, key, value, mask=None, *, deterministic: bool):
+        head_dim = self.qkv_features // self.num_heads
+        q = nn.DenseGeneral((self.num_heads, head_dim), name="query")(query)
+        k = nn.DenseGeneral((self.num_heads, head_dim), name="key")(key)
+        v = nn.DenseGeneral((self.num_heads, head_dim), name="value")(value)
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(head_dim)
+        if mask is not None:
+            scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
+        weights = nn.Dropout(self.dropout_rate)(nn.softmax(scores, axis=-1), deterministic=deterministic)
+        heads = jnp.einsum("bhqk,bkhd->bqhd", weights, v)
+        return nn.DenseGeneral(self.qkv_features, axis=(-2, -1), name="out")(heads)
+
+
+class FeedForward(nn.Module):
+    hidden: int
+    width: int
+
+    def setup(self):
+        self.up = nn.Dense(self.hidden)
+        self.down = nn.Dense(self.width)
+
+    def __call__(self, x):
+        return self.down(nn.relu(self.up(x)))
+"""
+
+LAYER = """
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+@dataclass
+class Config:
+    n_embd: int = 32
+    n_head: int = 4
+    block_size: int = 16
+    vocab_size: int = 65
+    n_layer: int = 2
+    dropout: float = 0.1
+
+
+def apply_rotary(x):
+    half = x.shape[-1] // 2
+    angles = jnp.arange(x.shape[-3])[:, None, None] * 10000.0 ** (-jnp.arange(half) / half)
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * jnp.cos(angles) - second * jnp.sin(angles), first * jnp.sin(angles) + second * jnp.cos(angles)], -1)
+
+
+class CausalAttention(nn.Module):
+    config: Config
+
+    @nn.compact
+    def __call__(self, x, train: bool = False):
+        batch, length, width = x.shape
+        heads = self.config.n_head
+        q, k, v = (nn.Dense(width, name=name)(x).reshape(batch, length, heads, -1) for name in ("q_proj", "k_proj", "v_proj"))
+        q, k = apply_rotary(q), apply_rotary(k)
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
+        scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -jnp.inf)
+        out = jnp.einsum("bhqk,bkhd->bqhd", nn.softmax(scores), v).reshape(batch, length, width)
+        return nn.Dropout(self.config.dropout, deterministic=not train)(nn.Dense(width, name="o_proj")(out))
+
+
+class MLP(nn.Module):
+    config: Config
+
+    @nn.compact
+    def __call__(self, x, train: bool = False):
+        x = nn.gelu(nn.Dense(4 * self.config.n_embd)(x))
+        return nn.Dropout(self.config.dropout, deterministic=not train)(nn.Dense(self.config.n_embd)(x))
+
+
+class Block(nn.Module):
+    config: Config
+
+    def setup(self):
+        self.ln_1 = nn.LayerNorm()
+        self.attn = CausalAttention(self.config)
+        self.ln_2 = nn.LayerNorm()
+        self.mlp = MLP(self.config)
+
+    def __call__(self, x, train: bool = False):
+        x = x + self.attn(self.ln_1(x), train)
+        return x + self.mlp(self.ln_2(x), train)
+"""
+
+MODEL = """
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Block(nn.Module):
+    width: int
+    heads: int
+    rate: float
+
+    @nn.compact
+    def __call__(self, x, deterministic):
+        length = x.shape[1]
+        y = nn.LayerNorm(epsilon=1e-5)(x)
+        qkv = nn.Dense(3 * self.width)(y).reshape(*x.shape[:2], 3, self.heads, -1)
+        q, k, v = (qkv[:, :, place].swapaxes(1, 2) for place in range(3))
+        scores = q @ k.swapaxes(-2, -1) / jnp.sqrt(q.shape[-1])
+        scores = jnp.where(jnp.tril(jnp.ones((length, length))) == 0, -1e10, scores)
+        y = nn.Dense(self.width)((nn.softmax(scores) @ v).swapaxes(1, 2).reshape(x.shape))
+        x = x + nn.Dropout(self.rate)(y, deterministic=deterministic)
+        y = nn.Dense(self.width)(nn.gelu(nn.Dense(4 * self.width)(nn.LayerNorm(epsilon=1e-5)(x))))
+        return x + nn.Dropout(self.rate)(y, deterministic=deterministic)
+
+
+class GPT(nn.Module):
+    vocab_size: int
+    block_size: int
+    n_embd: int
+    n_head: int
+    n_layer: int
+    dropout: float = 0.1
+
+    def setup(self):
+        self.wte = nn.Embed(self.vocab_size, self.n_embd)
+        self.wpe = nn.Embed(self.block_size, self.n_embd)
+        self.blocks = [Block(self.n_embd, self.n_head, self.dropout) for _ in range(self.n_layer)]
+        self.ln_f = nn.LayerNorm(epsilon=1e-5)
+
+    def __call__(self, idx, deterministic=True):
+        x = self.wte(idx) + self.wpe(jnp.arange(idx.shape[1]))
+        for block in self.blocks:
+            x = block(x, deterministic)
+        return self.wte.attend(self.ln_f(x))
+"""
+
+EQUINOX = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class MultiHeadSelfAttention(eqx.Module):
+    query: eqx.nn.Linear
+    key: eqx.nn.Linear
+    value: eqx.nn.Linear
+    output: eqx.nn.Linear
+    num_heads: int
+
+    def __init__(self, d_model, num_heads, *, key):
+        keys = jax.random.split(key, 4)
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.output = (eqx.nn.Linear(d_model, d_model, key=each) for each in keys)
+
+    def __call__(self, x, mask=None):
+        length, width = x.shape
+        q, k, v = (jax.vmap(each)(x).reshape(length, self.num_heads, -1) for each in (self.query, self.key, self.value))
+        scores = jnp.einsum("qhd,khd->hqk", q, k) / jnp.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = jnp.where(mask, scores, -jnp.inf)
+        heads = jnp.einsum("hqk,khd->qhd", jax.nn.softmax(scores, axis=-1), v)
+        return jax.vmap(self.output)(heads.reshape(length, width))
+
+
+class LayerNorm(eqx.Module):
+    gamma: jax.Array
+    beta: jax.Array
+    eps: float = eqx.field(static=True)
+
+    def __init__(self, dim, eps=1e-5):
+        self.gamma, self.beta, self.eps = jnp.ones(dim), jnp.zeros(dim), eps
+
+    def __call__(self, x):
+        mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+        return (x - mean) / jnp.sqrt(variance + self.eps) * self.gamma + self.beta
+"""
+
+NNX = """
+import jax.numpy as jnp
+from flax import nnx
+
+
+class SelfAttention(nnx.Module):
+    def __init__(self, dim, heads, rngs: nnx.Rngs):
+        self.heads = heads
+        self.qkv = nnx.Linear(dim, 3 * dim, rngs=rngs)
+        self.proj = nnx.Linear(dim, dim, rngs=rngs)
+
+    def __call__(self, x):
+        batch, length, width = x.shape
+        q, k, v = jnp.moveaxis(self.qkv(x).reshape(batch, length, 3, self.heads, -1), (2, 3), (0, 2))
+        scores = q @ k.swapaxes(-1, -2) / jnp.sqrt(q.shape[-1])
+        heads = nnx.softmax(scores, axis=-1) @ v
+        return self.proj(heads.swapaxes(1, 2).reshape(batch, length, width))
+
+
+class MLP(nnx.Module):
+    def __init__(self, dim, hidden, *, rngs: nnx.Rngs):
+        self.fc1 = nnx.Linear(dim, hidden, rngs=rngs)
+        self.fc2 = nnx.Linear(hidden, dim, rngs=rngs)
+
+    def __call__(self, x):
+        return self.fc2(nnx.gelu(self.fc1(x)))
+
+
+class RMSNorm(nnx.Module):
+    def __init__(self, dim, eps=1e-6, *, rngs: nnx.Rngs):
+        self.weight = nnx.Param(jnp.ones(dim))
+        self.eps = eps
+
+    def __call__(self, x):
+        return x / jnp.sqrt(jnp.mean(x**2, axis=-1, keepdims=True) + self.eps) * self.weight
+"""
+
+PROGRAMS = (
+    Program("RMSNorm", "rms_norm", LINEN, (("axis=-1, keepdims=True)", "axis=-2, keepdims=True)"),)),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        LINEN,
+        (
+            ("jnp.sqrt(head_dim)", "jnp.sqrt(self.qkv_features)"),
+            ("jnp.where(mask, scores,", "jnp.where(~mask, scores,"),
+            ('name="value")(value)', 'name="value")(key)'),
+            ("deterministic=deterministic)", "deterministic=False)"),
+        ),
+    ),
+    Program("FeedForward", "feed_forward", LINEN, (("nn.relu(", "nn.tanh("),)),
+    Program("Block", "transformer_block", LAYER, (("return x + self.mlp(self.ln_2(x), train)", "return x + self.mlp(self.ln_1(x), train)"),)),
+    Program("GPT", "gpt2", MODEL, (("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)"), ("self.wte(idx) +", "self.wte(idx) -"))),
+    Program(
+        "MultiHeadSelfAttention",
+        "multi_head_attention",
+        EQUINOX,
+        (("jnp.sqrt(q.shape[-1])", "q.shape[-1]"), ('"qhd,khd->hqk", q, k', '"qhd,khd->hqk", k, q')),
+    ),
+    Program("LayerNorm", "layer_norm", EQUINOX, (("variance + self.eps)", "variance) + self.eps"),)),
+    Program("SelfAttention", "self_attention", NNX, (("axis=-1) @ v", "axis=-2) @ v"),)),
+    Program("MLP", "feed_forward", NNX, (("self.fc2(nnx.gelu(self.fc1(x)))", "self.fc2(self.fc1(x))"),)),
+    Program("RMSNorm", "rms_norm", NNX, (("x**2", "x"),)),
+)
