@@ -198,6 +198,34 @@ class LayerNorm(eqx.Module):
         return (x - mean) / jnp.sqrt(variance + self.eps) * self.gamma + self.beta
 """
 
+RANDOM_KEYS = """
+from typing import List
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import random
+
+
+class Head(eqx.Module):
+    query: jax.Array
+    key: jax.Array
+    value: jax.Array
+    rate: float = eqx.field(static=True)
+
+    def __init__(self, jax_key, width, head_size, rate):
+        self.query, self.key, self.value = (random.normal(each, (width, head_size)) for each in random.split(jax_key, 3))
+        self.rate = rate
+
+    def __call__(self, x, key, is_training):
+        length = x.shape[1]
+        scores = (x @ self.query) @ (x @ self.key).transpose(0, 2, 1) * self.query.shape[1] ** -0.5
+        weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((length, length))) == 0, -jnp.inf, scores), axis=-1)
+        if is_training:
+            weights *= random.bernoulli(key, 1 - self.rate, weights.shape) / (1 - self.rate)
+        return weights @ (x @ self.value)
+"""
+
 NNX = """
 import jax.numpy as jnp
 from flax import nnx
@@ -249,7 +277,9 @@ PROGRAMS = (
         ),
     ),
     Program("FeedForward", "feed_forward", LINEN, (("nn.relu(", "nn.tanh("),)),
-    Program("Block", "transformer_block", LAYER, (("return x + self.mlp(self.ln_2(x), train)", "return x + self.mlp(self.ln_1(x), train)"),)),
+    Program(
+        "Block", "transformer_block", LAYER, (("return x + self.mlp(self.ln_2(x), train)", "return x + self.mlp(self.ln_1(x), train)"),)
+    ),
     Program("GPT", "gpt2", MODEL, (("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)"), ("self.wte(idx) +", "self.wte(idx) -"))),
     Program(
         "MultiHeadSelfAttention",
@@ -258,6 +288,7 @@ PROGRAMS = (
         (("jnp.sqrt(q.shape[-1])", "q.shape[-1]"), ('"qhd,khd->hqk", q, k', '"qhd,khd->hqk", k, q')),
     ),
     Program("LayerNorm", "layer_norm", EQUINOX, (("variance + self.eps)", "variance) + self.eps"),)),
+    Program("Head", "causal_self_attention", RANDOM_KEYS, (("self.query.shape[1] ** -0.5", "self.query.shape[0] ** -0.5"),)),
     Program("SelfAttention", "self_attention", NNX, (("axis=-1) @ v", "axis=-2) @ v"),)),
     Program("MLP", "feed_forward", NNX, (("self.fc2(nnx.gelu(self.fc1(x)))", "self.fc2(self.fc1(x))"),)),
     Program("RMSNorm", "rms_norm", NNX, (("x**2", "x"),)),

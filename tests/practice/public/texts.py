@@ -195,4 +195,49 @@ def train_bpe(input_path, vocab_size, special_tokens):
 """,
         (("(counts[pair], pair))", "(-counts[pair], pair))"),),
     ),
+    Program(
+        "Encoder",
+        "bpe_tokenizer",
+        """
+import re
+
+def printable():
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in kept]
+    return {byte: chr(byte) for byte in kept} | {byte: chr(256 + place) for place, byte in enumerate(others)}
+
+class Encoder:
+    def __init__(self, encoder, bpe_merges):
+        self.encoder, self.decoder = encoder, {number: token for token, number in encoder.items()}
+        self.letters = printable()
+        self.bytes = {letter: byte for byte, letter in self.letters.items()}
+        self.ranks = {pair: place for place, pair in enumerate(bpe_merges)}
+
+    def bpe(self, word):
+        parts = list(word)
+        while len(parts) > 1:
+            pair = min(zip(parts, parts[1:]), key=lambda each: self.ranks.get(each, float("inf")))
+            if pair not in self.ranks:
+                break
+            merged, place = [], 0
+            while place < len(parts):
+                if tuple(parts[place : place + 2]) == pair:
+                    merged.append(parts[place] + parts[place + 1])
+                    place += 2
+                else:
+                    merged.append(parts[place])
+                    place += 1
+            parts = merged
+        return parts
+
+    def encode(self, text):
+        words = re.findall(r" ?[^\\W\\d_]+| ?\\d+| ?[^\\s\\w]+|\\s+", text)
+        return [self.encoder[part] for word in words for part in self.bpe("".join(self.letters[each] for each in word.encode("utf-8")))]
+
+    def decode(self, tokens):
+        text = "".join(self.decoder[token] for token in tokens)
+        return bytearray(self.bytes[letter] for letter in text).decode("utf-8", errors="replace")
+""",
+        (("min(zip(parts, parts[1:])", "max(zip(parts, parts[1:])"), ("place += 2", "place += 1; continue")),
+    ),
 )

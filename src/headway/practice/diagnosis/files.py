@@ -188,7 +188,7 @@ def with_exercises(
     subjects = subjects_in(module, text)
     if named is not None:
         chosen = exercise(check_name(named))
-        matching = [subject for subject in subjects if means(subject.name, chosen.name)]
+        matching = [subject for subject in subjects if means(subject.short_name, chosen.name)]
         found = matching or [each for each in subjects if not each.is_private][:1] or subjects[:1]
         yield from ((subject, chosen) for subject in found if subject.name not in skipped)
         return
@@ -203,7 +203,7 @@ def with_exercises(
 def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str]) -> list[Subject]:
     """Return the functions and classes of a file that are not among `judged`, without base classes and tests."""
     candidates = _candidates(subjects_in(module, text), skipped)
-    return [subject for subject in candidates if subject.name not in judged and not subject.is_method]
+    return [subject for subject in candidates if subject.name not in judged and "." not in subject.name]
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:

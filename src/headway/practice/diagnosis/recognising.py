@@ -47,9 +47,9 @@ def recognised(subject: Subject) -> Exercise | None:
     """
     if subject.is_method:
         return exercise("generate")
-    if inspect.isfunction(subject.value) and re.match(NO_PART, subject.name, re.IGNORECASE):
+    if inspect.isfunction(subject.value) and re.match(NO_PART, subject.short_name, re.IGNORECASE):
         return None
-    likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
+    likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
     if re.search(STACKS, subject.own_source):
         possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)

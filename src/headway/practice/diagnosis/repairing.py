@@ -153,7 +153,7 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
     """Return True if the name of a subject means one part most likely."""
-    return not subject.is_private and [*fitting(subject.name)[0]] == [exercise.name]
+    return not subject.is_private and [*fitting(subject.short_name)[0]] == [exercise.name]
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:

@@ -50,7 +50,7 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         verdict = judged.get(subject.name)
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
             continue
-        likely, possible = fitting(subject.name)
+        likely, possible = fitting(subject.short_name)
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
             if by_name(name).calls != "stack":  # judged only where its layers are found
                 yield subject, by_name(name)

@@ -58,7 +58,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         return
 
     def begin(subject: Subject, exercise: Exercise | None = None) -> None:
-        name = exercise.name if exercise is not None else next(itertools.chain(*fitting(subject.name)), None)
+        name = exercise.name if exercise is not None else next(itertools.chain(*fitting(subject.short_name)), None)
         report(begins={"subject": subject.name, "line": subject.line, "exercise": name})
 
     reported: dict[str, object] = {}

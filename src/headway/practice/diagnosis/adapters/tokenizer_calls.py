@@ -141,6 +141,8 @@ class TokenizerCall(Call):
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
+        if any(each.default is each.empty and constructor.role_of.get(each.name) is SPECIAL for each in self.subject.parameters):
+            known[SPECIAL.name] = known.get(SPECIAL.name) or []
         given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
         tokenizer = value(**{name: known[role] for name, role in given.items()})
         if self.base == OWN_SPECIAL and "vocab_size" in given.values():
@@ -157,7 +159,7 @@ class TokenizerCall(Call):
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if any(each.default is each.empty and bound.role_of.get(each.name) is SPECIAL for each in parameters):
-            known[SPECIAL.name] = known[SPECIAL.name] or []
+            known[SPECIAL.name] = known.get(SPECIAL.name) or []
         getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
         return tokenizer
 

@@ -158,7 +158,7 @@ def _put(owner: Any, key: Any, value: Any) -> None:
     if isinstance(owner, dict | list) and not hasattr(owner, "parameters"):
         owner[key] = value
     elif _is_of("flax", owner, "nnx.Variable"):
-        owner.set_raw_value(value, _unsafe_bypass_check=True)  # also while a gradient is traced
+        object.__setattr__(owner, "_raw_value", value)  # `set_value` refuses while a gradient is traced
     elif _is_of("equinox", owner, "Module"):  # which are frozen
         object.__setattr__(owner, str(key), value)
     else:

@@ -117,8 +117,13 @@ class Subject:
 
     @property
     def is_method(self) -> bool:
-        """Return True for a method that is a part of its own."""
-        return "." in self.name
+        """Return True for a method of an instance that is a part of its own."""
+        return "." in self.name and re.fullmatch(METHODS, self.short_name) is not None
+
+    @property
+    def short_name(self) -> str:
+        """Return the name without that of the class that a method belongs to."""
+        return self.name.rpartition(".")[2]
 
     @property
     def is_private(self) -> bool:
@@ -298,6 +303,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
     if not method:
         return held
     value = vars(held).get(method) if inspect.isclass(held) else None
+    value = value.__func__ if isinstance(value, staticmethod) else value
     return value if inspect.isfunction(value) else None
 
 
@@ -306,14 +312,18 @@ METHODS = r"generate(_text|_tokens)?"
 
 
 def methods(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the methods of a file's classes that are parts of their own, as Class.method."""
+    """Return the methods of a file's classes that are parts of their own, as Class.method: static ones, and those that generate text."""
     classes = (node for node in definitions(tree).values() if isinstance(node, ast.ClassDef))
     return {
         f"{owner.name}.{node.name}": node
         for owner in classes
         for node in owner.body
-        if isinstance(node, ast.FunctionDef) and re.fullmatch(METHODS, node.name)
+        if isinstance(node, ast.FunctionDef) and (re.fullmatch(METHODS, node.name) or (_is_static(node) and not node.name.startswith("_")))
     }
+
+
+def _is_static(node: ast.FunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
 
 
 def first_line(node: ast.stmt) -> int:

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import layers_like, like_another, parallel, sublayers
+from headway.practice.diagnosis.repair.parallels import exchanged, layers_like, like_another, parallel, sublayers
 from headway.practice.diagnosis.repair.program import Change, Findings, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
@@ -218,6 +218,9 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     is_index = site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int"
     if is_index:  # the next element, or the one before
         yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in (ast.Add(), ast.Sub()))
+    is_stored = isinstance(site.parent, ast.Assign) and isinstance(site.parent.targets[0], ast.Attribute | ast.Subscript)
+    if is_stored and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":  # a counter that is kept
+        yield _change(site, 1.4, ast.BinOp(site.node, ast.Add(), ast.Constant(1)))
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
     siblings = getattr(site.parent, site.field) if site.index is not None else []
@@ -308,6 +311,8 @@ def _rewritten(
         yield 1.7, [node], [node, ast.Return(ast.Name(node.targets[0].id, ast.Load()))]
     elif place == len(body) - 1 and isinstance(node, ast.Expr):
         yield 1.5, [node], [ast.Return(node.value)]
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
+        yield from exchanged(node, node.value, context.names.variables)
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
         added = [*sublayers(node, context.unused_parts), *like_another(node, body, context.unused_parts)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headway.practice.diagnosis.reading.trees import is_of_self, stored_in
+from headway.practice.diagnosis.repair.observation import Seen
 
 MAX_COPIES = 6
 """Variables to which one statement is repeated."""
@@ -39,6 +40,31 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+MAX_EXCHANGED = 6
+"""Pairs of names of one statement that are exchanged in it."""
+
+
+def exchanged(node: ast.stmt, value: ast.expr, variables: Mapping[str, Seen]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield a statement with two variables of the same kind exchanged throughout its value, those with the most similar names first."""
+    names = list(dict.fromkeys(each.id for each in ast.walk(value) if isinstance(each, ast.Name) and each.id in variables))
+    pairs = [pair for pair in itertools.combinations(names, 2) if variables[pair[0]].kind == variables[pair[1]].kind]
+    pairs.sort(key=lambda pair: -_likeness(*pair))
+    for one, other in pairs[:MAX_EXCHANGED]:
+        changed = copy.copy(node)
+        vars(changed)["value"] = _Exchanged({one: other, other: one}).visit(copy.deepcopy(value))
+        yield 1.35, [node], [changed]
+
+
+@dataclass(frozen=True)
+class _Exchanged(ast.NodeTransformer):
+    """The expression with other names of variables."""
+
+    names: Mapping[str, str]
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
 
 MAX_SUBLAYERS = 6

@@ -1,0 +1,152 @@
+"""Parts whose sizes, masks and outputs have forms of their own, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+EXACT_LENGTH = """
+import torch
+from torch import nn
+
+class PatchAttention(nn.Module):
+    def __init__(self, num_heads, sequence_length, hidden_size):
+        super().__init__()
+        self.heads, self.length, self.width = num_heads, sequence_length, hidden_size
+        self.query, self.key, self.value, self.out = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
+
+    def forward(self, x):
+        shape = (self.length, self.heads, self.width // self.heads)
+        q, k, v = (each(x).reshape(len(x), self.length, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
+        weights = torch.softmax(q @ k.transpose(2, 3) / shape[2] ** 0.5, dim=-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(len(x), self.length, self.width))
+
+class EncoderBlock(nn.Module):
+    def __init__(self, num_heads, sequence_length, hidden_size, mlp_size):
+        super().__init__()
+        self.attention = PatchAttention(
+            num_heads, sequence_length, hidden_size
+        )
+        self.norm1, self.norm2 = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
+        self.mlp = nn.Sequential(nn.Linear(hidden_size, mlp_size), nn.GELU(), nn.Linear(mlp_size, hidden_size))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+"""
+
+FOLDED_HEADS = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, num_heads, d_model):
+        super().__init__()
+        self.num_heads, self.d_model = num_heads, d_model
+        self.in_proj, self.out_proj = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x, attn_mask):
+        batch, length, _ = x.shape
+        size = self.d_model // self.num_heads
+        qkv = self.in_proj(x).view(batch, length, 3, self.num_heads, size).permute(2, 0, 3, 1, 4)
+        q, k, v = qkv.reshape(3, batch * self.num_heads, length, size)
+        weights = torch.softmax(torch.bmm(q, k.transpose(1, 2)) / size**0.5 + attn_mask, dim=-1)
+        out = torch.bmm(weights, v).view(batch, self.num_heads, length, size)
+        return self.out_proj(out.transpose(1, 2).reshape(batch, length, self.d_model))
+"""
+
+RECORD = """
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+@dataclass
+class LayerOutput:
+    hidden: torch.Tensor
+    keys: torch.Tensor
+    values: torch.Tensor
+
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.heads = n_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, mask, cache=None):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
+        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
+        weights = scores.masked_fill(mask == 0, float("-inf")).softmax(-1)
+        return self.o((weights @ v).transpose(1, 2).flatten(2)), k, v
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+class SwiGLUFeedForward(nn.Module):
+    def __init__(self, d_model, hidden):
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(d_model, hidden), nn.Linear(d_model, hidden), nn.Linear(hidden, d_model)
+
+    def forward(self, x):
+        return self.down(nn.functional.silu(self.gate(x)) * self.up(x))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, ff_expansion=4, max_sequence_length=64):
+        super().__init__()
+        self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)
+        self.attn, self.ff = CachedAttention(d_model, n_heads), SwiGLUFeedForward(d_model, ff_expansion * d_model)
+        self.register_buffer("mask", torch.tril(torch.ones(max_sequence_length, max_sequence_length)))
+
+    def forward(self, x, cache=None):
+        length = x.shape[1]
+        attended, keys, values = self.attn(self.norm1(x), self.mask[:length, :length], cache)
+        x = x + attended
+        return LayerOutput(x + self.ff(self.norm2(x)), keys, values)
+"""
+
+STATIC = """
+import numpy as np
+
+class Functions:
+    @staticmethod
+    def softmax(x):
+        shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        return shifted / np.sum(shifted, axis=-1, keepdims=True)
+
+    @staticmethod
+    def attention(q, k, v):
+        return Functions.softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])) @ v
+"""
+
+TWO_WIDTHS = """
+import torch
+from torch import nn
+
+class AttentionHead(nn.Module):
+    def __init__(self, model_dim, embedding_dim):
+        super().__init__()
+        self.queries = nn.Linear(in_features=model_dim, out_features=embedding_dim)
+        self.keys = nn.Linear(in_features=model_dim, out_features=embedding_dim)
+        self.values = nn.Linear(in_features=model_dim, out_features=embedding_dim)
+        self.root = embedding_dim**0.5
+
+    def forward(self, queries, keys, values):
+        q, k, v = self.queries(queries), self.keys(keys), self.values(values)
+        return torch.softmax(q @ k.transpose(-2, -1) / self.root, dim=-1) @ v
+"""
+
+PROGRAMS = (
+    Program("PatchAttention", "multi_head_attention", EXACT_LENGTH, (("@ v).transpose(1, 2).reshape", "@ v).reshape"),)),
+    Program("EncoderBlock", "transformer_block", EXACT_LENGTH, (("return x + self.mlp", "return self.mlp"),)),
+    Program("MultiHeadAttention", "multi_head_attention", FOLDED_HEADS, (("permute(2, 0, 3, 1, 4)", "permute(2, 3, 0, 1, 4)"),)),
+    Program("DecoderLayer", "transformer_block", RECORD, (("x + self.ff(self.norm2(x)), keys", "x + self.ff(self.norm1(x)), keys"),)),
+    Program("Functions.softmax", "softmax", STATIC, (("np.sum(shifted, axis=-1, keepdims=True)", "np.sum(shifted)"),)),
+    Program("Functions.attention", "scaled_dot_product_attention", STATIC, (("np.sqrt(q.shape[-1])", "q.shape[-1]"),)),
+    Program("AttentionHead", "self_attention", TWO_WIDTHS, (("embedding_dim**0.5", "model_dim**0.5"),)),
+)
