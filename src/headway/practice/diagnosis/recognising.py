@@ -143,12 +143,13 @@ def as_layer(subject: Subject) -> Exercise | None:
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:
-    """Return the exercise of tokenizers for a class of any name that encodes and decodes with byte pairs, if it is correct."""
+    """Return the exercise of tokenizers for a class of any name that encodes and decodes by merges, or byte pairs if it is correct."""
     if not inspect.isclass(subject.value) or not re.search(OF_BYTE_PAIRS, subject.own_source, re.IGNORECASE):
         return None
+    if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
+        return None
     tokenizer = exercise("bpe_tokenizer")
-    is_one = first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)
-    return tokenizer if is_one and correct_as_is(subject, tokenizer) is not None else None
+    return tokenizer if "merge" in subject.own_source or correct_as_is(subject, tokenizer) is not None else None
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

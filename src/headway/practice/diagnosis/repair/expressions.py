@@ -239,7 +239,7 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         if is_whole and operator is ast.Pow:  # a size: the array would be too large
             continue
         yield 1.2, ast.BinOp(node.left, operator(), node.right)
-    if not isinstance(node.op, ast.Add | ast.Mult) or (own is not None and own.kind in ("tuple", "list", "str")):
+    if not isinstance(node.op, ast.Add | ast.Mult) or (own is not None and own.kind in ("tuple", "list", "str", "bytes")):
         yield 1.2, ast.BinOp(node.right, node.op, node.left)
     elif isinstance(node.op, ast.Add):
         yield 1.8, ast.BinOp(node.right, ast.Sub(), node.left)
@@ -325,6 +325,9 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         for other in neighbours(node.func.id):
             if other in context.globals or hasattr(builtins, other):
                 yield 1.25, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
+    if name in ("max", "min") and len(arguments) == 1 and not keywords and isinstance(arguments[0], ast.Name | ast.Attribute):
+        of_counts = ast.keyword("key", ast.Attribute(arguments[0], "get", ast.Load()))
+        yield 1.3, ast.Call(node.func, arguments, [of_counts])
     orders = itertools.permutations(arguments) if 2 <= len(arguments) <= 4 else ()
     for order in orders:
         if list(order) != arguments:
