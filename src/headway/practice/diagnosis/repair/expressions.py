@@ -17,6 +17,8 @@ from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 MAX_SIZES = 5
 """Numbers in scope that are tried in place of a literal one."""
+MAX_ORDERS = 15
+"""Pairs of axes that are exchanged on one side of a pattern of einops."""
 MAX_OPERANDS = 8
 """Operands that a call may lack."""
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
@@ -152,7 +154,7 @@ def _constants(node: ast.Constant) -> Iterator[Variant]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield subscripts of einsum with two letters exchanged in one operand, and infinities with the other sign."""
+    """Yield subscripts of einsum and patterns of einops with two axes exchanged on one side, and infinities with the other sign."""
     if text.strip("+-") in ("inf", "Inf", "infinity"):
         yield text.strip("-") if text.startswith("-") else f"-{text}"
     if "->" in text and "," in text:
@@ -162,6 +164,13 @@ def _texts(text: str) -> Iterator[str]:
                 letters = list(part)
                 letters[one], letters[other] = letters[other], letters[one]
                 yield ",".join([*parts[:index], "".join(letters), *parts[index + 1 :]]).replace(",->,", "->")
+    elif "->" in text:
+        sides = text.split("->")
+        for index, side in reversed([*enumerate(sides)]):
+            axes = list(re.finditer(r"\w+", side))
+            for one, other in itertools.islice(itertools.combinations(axes, 2), MAX_ORDERS):
+                turned = side[: one.start()] + other[0] + side[one.end() : other.start()] + one[0] + side[other.end() :]
+                yield "->".join([*sides[:index], turned, *sides[index + 1 :]])
     if text in ("sum", "mean", "none"):
         yield from ({"sum", "mean", "none"} - {text})
 
@@ -279,6 +288,8 @@ def _slices(node: ast.Slice) -> Iterator[Variant]:
     lower, upper, step = node.lower, node.upper, node.step
     if lower is not None or upper is not None:
         yield 1.2, ast.Slice(upper, lower, step)
+        if lower is not None and upper is not None:  # the part after this one
+            yield 1.25, ast.Slice(upper, None, step)
         yield 1.4, ast.Slice(None, upper, step)
         yield 1.4, ast.Slice(lower, None, step)
     if lower is None:

@@ -42,6 +42,23 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
 
 
+def copied_lines(statements: Sequence[ast.stmt]) -> list[int]:
+    """Return the lines of the assignments of one body that read or call the same for different names: a line copied and not adapted."""
+    found = []
+    for holder in (node for statement in statements for node in ast.walk(statement)):
+        body = getattr(holder, "body", None)
+        values: dict[str, list[ast.Assign]] = {}
+        for node in body if isinstance(body, list) else ():
+            if isinstance(node, ast.Assign) and any(map(_reads_or_calls, ast.walk(node.value))):
+                values.setdefault(ast.dump(node.value), []).append(node)
+        found += [node.lineno for alike in values.values() if len(alike) > 1 for node in alike]
+    return found
+
+
+def _reads_or_calls(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and bool(node.args))
+
+
 MAX_EXCHANGED = 6
 """Pairs of names of one statement that are exchanged in it."""
 

@@ -26,6 +26,7 @@ from headway.practice.diagnosis.repair.outcomes import (
     likeliest,
     measurable,
 )
+from headway.practice.diagnosis.repair.parallels import copied_lines
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findings, Program, program_of
 from headway.practice.diagnosis.repair.remaining import PartOfRepair, both_mistakes
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
@@ -100,6 +101,7 @@ def find_repair(
     program = program_of(subject)
     if program is None:
         return None
+    findings = replace(findings, suspects=[*findings.suspects, *copied_lines(program.statements)])
     wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial))]
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
