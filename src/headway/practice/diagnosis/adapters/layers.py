@@ -66,12 +66,21 @@ def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ins
     spec = replace(spec, activation="gelu_tanh") if spec.is_causal else spec
     has_unset = library == "jax" or "Lazy" in subject.used_source  # arrays whose shapes depend on what the parts return
     found: list[InstanceCall] = []
-    for count in (1, 2, 3):
+    for count in _nums_unpacked(subject) or (1, 2, 3):
         calls = instance_calls(subject, exercise, library, layer_assignments, replace(spec, num_returned=count))
         found += [call for call in calls if call.assignment.roles]
         if not (found or has_unset):  # it has no parts to replace
             break
     return found
+
+
+UNPACKED = r"(?m)^ *\(?(\w+(?: *, *\w+)+)\)? *= *self\.\w*(?:att|mha)\w*\("
+"""Pattern of source code that takes several values from an attention."""
+
+
+def _nums_unpacked(subject: Subject) -> list[int]:
+    """Return the numbers of values that a layer unpacks from its attentions: a batch of two would be unpacked like two values."""
+    return sorted({names.count(",") + 1 for names in re.findall(UNPACKED, subject.code)})
 
 
 def _prefixes(exercise: Exercise) -> list[str]:
