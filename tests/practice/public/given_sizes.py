@@ -8,22 +8,23 @@ EXACT_LENGTH = """
 import torch
 from torch import nn
 
-class PatchAttention(nn.Module):
+class MultiHeadAttention(nn.Module):
     def __init__(self, num_heads, sequence_length, hidden_size):
         super().__init__()
-        self.heads, self.length, self.width = num_heads, sequence_length, hidden_size
+        self.heads, self.width = num_heads, hidden_size
+        self.sequence_length = sequence_length
         self.query, self.key, self.value, self.out = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
 
     def forward(self, x):
-        shape = (self.length, self.heads, self.width // self.heads)
-        q, k, v = (each(x).reshape(len(x), self.length, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
+        shape = (self.sequence_length, self.heads, self.width // self.heads)
+        q, k, v = (each(x).reshape(len(x), self.sequence_length, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
         weights = torch.softmax(q @ k.transpose(2, 3) / shape[2] ** 0.5, dim=-1)
-        return self.out((weights @ v).transpose(1, 2).reshape(len(x), self.length, self.width))
+        return self.out((weights @ v).transpose(1, 2).reshape(len(x), self.sequence_length, self.width))
 
-class EncoderBlock(nn.Module):
+class TransformerBlock(nn.Module):
     def __init__(self, num_heads, sequence_length, hidden_size, mlp_size):
         super().__init__()
-        self.attention = PatchAttention(
+        self.attention = MultiHeadAttention(
             num_heads, sequence_length, hidden_size
         )
         self.norm1, self.norm2 = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
@@ -142,10 +143,10 @@ class AttentionHead(nn.Module):
 """
 
 PROGRAMS = (
-    Program("PatchAttention", "multi_head_attention", EXACT_LENGTH, (("@ v).transpose(1, 2).reshape", "@ v).reshape"),)),
-    Program("EncoderBlock", "transformer_block", EXACT_LENGTH, (("return x + self.mlp", "return self.mlp"),)),
-    Program("MultiHeadAttention", "multi_head_attention", FOLDED_HEADS, (("permute(2, 0, 3, 1, 4)", "permute(2, 3, 0, 1, 4)"),)),
-    Program("DecoderLayer", "transformer_block", RECORD, (("x + self.ff(self.norm2(x)), keys", "x + self.ff(self.norm1(x)), keys"),)),
+    Program("MultiHeadAttention", "multi_head_attention", EXACT_LENGTH, (("@ v).transpose(1, 2).reshape", "@ v).reshape"),)),
+    Program("TransformerBlock", "transformer_block", EXACT_LENGTH, (("return x + self.mlp", "return self.mlp"),)),
+    Program("MultiHeadAttention", "multi_head_attention", FOLDED_HEADS, (("/ size**0.5", "/ self.d_model**0.5"),)),
+    Program("DecoderLayer", "encoder_layer", RECORD, (("x + self.ff(self.norm2(x)), keys", "x + self.ff(self.norm1(x)), keys"),)),
     Program("Functions.softmax", "softmax", STATIC, (("np.sum(shifted, axis=-1, keepdims=True)", "np.sum(shifted)"),)),
     Program("Functions.attention", "scaled_dot_product_attention", STATIC, (("np.sqrt(q.shape[-1])", "q.shape[-1]"),)),
     Program("AttentionHead", "self_attention", TWO_WIDTHS, (("embedding_dim**0.5", "model_dim**0.5"),)),

@@ -271,7 +271,6 @@ PROGRAMS = (
         LINEN,
         (
             ("jnp.sqrt(head_dim)", "jnp.sqrt(self.qkv_features)"),
-            ("jnp.where(mask, scores,", "jnp.where(~mask, scores,"),
             ('name="value")(value)', 'name="value")(key)'),
             ("deterministic=deterministic)", "deterministic=False)"),
         ),
@@ -280,7 +279,7 @@ PROGRAMS = (
     Program(
         "Block", "transformer_block", LAYER, (("return x + self.mlp(self.ln_2(x), train)", "return x + self.mlp(self.ln_1(x), train)"),)
     ),
-    Program("GPT", "gpt2", MODEL, (("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)"), ("self.wte(idx) +", "self.wte(idx) -"))),
+    Program("GPT", "gpt2", MODEL, (("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)"),)),
     Program(
         "MultiHeadSelfAttention",
         "multi_head_attention",

@@ -7,10 +7,11 @@ of the diagnosis reads and writes the arrays of an instance; here a module gets 
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType
@@ -147,7 +148,7 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
     from flax import linen
     from flax.errors import InvalidRngError
 
-    with nullcontext() if intercept is None else linen.intercept_methods(intercept):
+    with nullcontext() if intercept is None else linen.intercept_methods(intercept), _shapes_kept():
         if action == "init":
             with jax_on_numpy():  # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
                 return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
@@ -157,7 +158,7 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
             try:
                 return linen.Module.apply(module, weights, *positional, method=method, **keywords)
             except InvalidRngError:
-                return linen.Module.apply(module, weights, *positional, method=method, rngs={"dropout": _key()}, **keywords)
+                return linen.Module.apply(module, weights, *positional, method=method, rngs={"dropout": next(_DRAWS)}, **keywords)
 
         return _compiled_once(applied, (variables, operands, named))
 
@@ -167,11 +168,54 @@ def random_key(name: str) -> Any:
     return sys.modules["flax.nnx"].Rngs(0) if name.endswith("rngs") and "flax.nnx" in sys.modules else _key()
 
 
+_SHAPES: dict[Any, Any] = {}
+"""Shapes of parameters by the names and the arguments of their initializers."""
+
+
+@contextmanager
+def _shapes_kept() -> Iterator[None]:
+    """Keep the shapes of parameters: Flax traces the initializer of each parameter in each call to check its shape, half of the time of a call."""
+    import jax
+
+    own = jax.eval_shape
+
+    def eval_shape(function: Any, *operands: Any, **named: Any) -> Any:
+        code = getattr(function, "__code__", None)
+        held = (
+            dict(zip(code.co_freevars, function.__closure__ or (), strict=True)) if code is not None and not operands and not named else {}
+        )
+        if not {"init_fn", "init_args", "init_kwargs"} <= set(held):
+            return own(function, *operands, **named)
+        initializer, given, others = (held[name].cell_contents for name in ("init_fn", "init_args", "init_kwargs"))
+        key = getattr(initializer, "__module__", ""), getattr(initializer, "__qualname__", ""), str(given)
+        if others or not given or "lambda" in key[1]:
+            return own(function)
+        if key not in _SHAPES:
+            _SHAPES[key] = own(function)
+        return _SHAPES[key]
+
+    vars(jax)["eval_shape"] = eval_shape
+    try:
+        yield
+    finally:
+        vars(jax)["eval_shape"] = own
+
+
 @cache
 def _key() -> Any:
     import jax
 
     return jax.random.PRNGKey(0)
+
+
+def _keys() -> Iterator[Any]:
+    import jax
+
+    yield from map(jax.random.PRNGKey, itertools.count(1))
+
+
+_DRAWS = _keys()
+"""A key for each call that drops something, so that a dropout in evaluation differs from call to call."""
 
 
 def _compiled_once(function: Callable[[Any], Any], tree: Any) -> Any:

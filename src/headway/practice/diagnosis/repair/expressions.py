@@ -168,8 +168,8 @@ def _texts(text: str) -> Iterator[str]:
         sides = text.split("->")
         for index, side in reversed([*enumerate(sides)]):
             axes = list(re.finditer(r"\w+", side))
-            for one, other in itertools.islice(itertools.combinations(axes, 2), MAX_ORDERS):
-                turned = side[: one.start()] + other[0] + side[one.end() : other.start()] + one[0] + side[other.end() :]
+            for left, right in itertools.islice(itertools.combinations(axes, 2), MAX_ORDERS):
+                turned = side[: left.start()] + right[0] + side[left.end() : right.start()] + left[0] + side[right.end() :]
                 yield "->".join([*sides[:index], turned, *sides[index + 1 :]])
     if text in ("sum", "mean", "none"):
         yield from ({"sum", "mean", "none"} - {text})
