@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
@@ -17,12 +20,14 @@ MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(prog
 
 
 def verdict_on(tmp_path, program, text):
-    pytest.importorskip("torch")
+    for library in re.findall(r"(?m)^(?:from|import) (torch|flax|equinox)", text):
+        pytest.importorskip(library)
     path = tmp_path / "learner.py"
     path.write_text(text)
-    module = load_module(path, text)
-    chosen = [pair for pair in with_exercises(module, text) if pair[0].name == program.name]
-    (verdict,) = settled(verdicts(chosen))
+    with jax_on_numpy():
+        module = load_module(path, text)
+        chosen = [pair for pair in with_exercises(module, text) if pair[0].name == program.name]
+        (verdict,) = settled(verdicts(chosen))
     return verdict
 
 

@@ -129,6 +129,70 @@ class TransformerBlock(nn.Module):
         return x
 """
 
+ADAMW = """
+import math
+import torch
+
+class AdamW(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(params, {"lr": lr, "beta1": betas[0], "beta2": betas[1], "eps": eps, "weight_decay": weight_decay})
+
+    def step(self):
+        for group in self.param_groups:
+            lr, beta1, beta2 = group["lr"], group["beta1"], group["beta2"]
+            for p in group["params"]:
+                state = self.state[p]
+                t = state.get("t", 1)
+                mean = beta1 * state.get("mean", 0) + (1 - beta1) * p.grad.data
+                square = beta2 * state.get("square", 0) + (1 - beta2) * p.grad.data**2
+                rate = lr * math.sqrt(1 - beta2**t) / (1 - beta1**t)
+                p.data -= rate * mean / (square.sqrt() + group["eps"])
+                p.data -= lr * group["weight_decay"] * p.data
+                state["t"] = t + 1
+                state["mean"], state["square"] = mean, square
+"""
+
+FUSED = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.heads, self.width = num_heads, d_model
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        qkv = self.qkv(x)
+        q = qkv[:, :, : self.width]
+        k = qkv[:, :, self.width : self.width + self.width]
+        v = qkv[:, :, self.width + self.width :]
+        q, k, v = (each.view(batch, length, self.heads, -1).transpose(1, 2) for each in (q, k, v))
+        weights = torch.softmax(q @ k.transpose(2, 3) / q.shape[-1] ** 0.5, dim=-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(batch, length, width))
+"""
+
+MERGES = """
+def train_bpe(text, num_merges):
+    ids, merges = list(text.encode("utf-8")), []
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    for step in range(num_merges):
+        counts = {}
+        for pair in zip(ids, ids[1:]):
+            counts[pair] = counts.get(pair, 0) + 1
+        best = max(counts, key=counts.get)
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens[256 + step] = tokens[best[0]] + tokens[best[1]]
+        merged, place = [], 0
+        while place < len(ids):
+            is_best = tuple(ids[place : place + 2]) == best
+            merged.append(256 + step if is_best else ids[place])
+            place += 2 if is_best else 1
+        ids = merged
+    return merges
+"""
+
 SLIPS = [
     ("adam_optimizer", ADAM, "g**2", "self.mean[i]**2"),
     (
@@ -142,11 +206,15 @@ SLIPS = [
     ("pair_counts", PAIRS, "zip(ids, ids[1:])", "zip(ids[:-1], ids)"),
     ("rms_norm", RMS_NORM, "x.pow(2).mean(dim=-1, keepdim=True)", "x.pow(2)"),
     ("transformer_block", BLOCK, "x = x + self.attention(self.norm1(x))", "x = x"),
+    ("adamw", ADAMW, 'state["t"] = t + 1', 'state["t"] = t'),
+    ("adamw", ADAMW, "math.sqrt(1 - beta2**t) / (1 - beta1**t)", "math.sqrt(1 - beta1**t) / (1 - beta2**t)"),
+    ("multi_head_attention", FUSED, "v = qkv[:, :, self.width + self.width :]", "v = qkv[:, :, self.width : self.width + self.width]"),
+    ("bpe_train", MERGES, "max(counts, key=counts.get)", "max(counts)"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "program", "right", "wrong"), SLIPS, ids=[name for name, *_ in SLIPS])
+@pytest.mark.parametrize(("name", "program", "right", "wrong"), SLIPS, ids=[f"{name}-{place}" for place, (name, *_) in enumerate(SLIPS)])
 def test_a_mistake_is_repaired_with_what_the_program_has_elsewhere(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])
     repair, is_right = repaired(name, text)
