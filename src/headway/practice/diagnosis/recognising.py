@@ -65,7 +65,9 @@ def recognised(subject: Subject) -> Exercise | None:
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
-        None if likely or subject.is_private else (as_model(subject) or as_layer(subject) or as_tokenizer(subject) or by_outputs(subject))
+        None
+        if likely or subject.is_private
+        else (as_model(subject) or as_layer(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
 
 
@@ -150,6 +152,17 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
         return None
     tokenizer = exercise("bpe_tokenizer")
     return tokenizer if "merge" in subject.own_source or correct_as_is(subject, tokenizer) is not None else None
+
+
+OF_MASK = r"(?i)(build|make|create|get|generate)_(attention|attn)_mask"
+"""Pattern of the names of functions that make a mask of a kind that the name does not say."""
+
+
+def as_mask(subject: Subject) -> Exercise | None:
+    """Return the exercise of causal masks or of padding masks for a function that makes an attention mask, if it is correct."""
+    if not re.fullmatch(OF_MASK, subject.short_name):
+        return None
+    return next((each for each in map(exercise, ("causal_mask", "padding_mask")) if correct_as_is(subject, each) is not None), None)
 
 
 def by_outputs(subject: Subject) -> Exercise | None:
