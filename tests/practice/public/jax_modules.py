@@ -271,7 +271,6 @@ PROGRAMS = (
         LINEN,
         (
             ("jnp.sqrt(head_dim)", "jnp.sqrt(self.qkv_features)"),
-            ('name="value")(value)', 'name="value")(key)'),
             ("deterministic=deterministic)", "deterministic=False)"),
         ),
     ),
