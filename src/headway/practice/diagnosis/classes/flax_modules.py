@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -188,7 +189,7 @@ def _shapes_kept() -> Iterator[None]:
             return own(function, *operands, **named)
         initializer, given, others = (held[name].cell_contents for name in ("init_fn", "init_args", "init_kwargs"))
         key = getattr(initializer, "__module__", ""), getattr(initializer, "__qualname__", ""), str(given)
-        if others or not given or "lambda" in key[1]:
+        if others or not given or not key[0].startswith(("jax", "flax")):  # an initializer of the learner's may be changed
             return own(function)
         if key not in _SHAPES:
             _SHAPES[key] = own(function)
@@ -238,17 +239,20 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-def _opened(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tree of weights with the names of PyTorch, lists as dicts by place, and matrices with two axes."""
+def _opened(tree: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
+    """Return a tree of weights with the names of PyTorch, lists as dicts by place, and matrices with two axes.
+
+    owner   name of the module whose weights they are
+    """
     opened: dict[str, Any] = {}
     for name, each in tree.items():
         holder, key = opened, WEIGHTS.get(name, name)
         if (place := _place(name, tree)) is not None:
             holder, key = opened.setdefault(place[0], {}), place[1]
         if isinstance(each, Mapping):
-            holder[key] = _opened(each)
+            holder[key] = _opened(each, name)
         else:
-            holder[key] = each.reshape(_flat_shape(name, each.shape, tree))
+            holder[key] = each.reshape(_flat_shape(name, each.shape, tree, owner))
     return opened
 
 
@@ -268,19 +272,16 @@ def _place(name: str, tree: Mapping[str, Any]) -> tuple[str, str] | None:
     return (match[1], match[2]) if match is not None and f"{match[1]}_0" in tree and match[1] not in tree else None
 
 
-def _flat_shape(name: str, shape: tuple[int, ...], tree: Mapping[str, Any]) -> tuple[int, ...]:
+OF_OUTPUT = r"out|(^|_)o(_|$)|wo|c_?proj"
+"""Pattern of the name of a layer whose inputs have an axis for the heads."""
+
+
+def _flat_shape(name: str, shape: tuple[int, ...], tree: Mapping[str, Any], owner: str) -> tuple[int, ...]:
     """Return the shape of a layer's array with its input axes as one, and its output axes as one: of (width, heads, head_dim)."""
-    bias = tree.get("bias")
     if name == "bias" and "kernel" in tree:
         return (-1,)
     if name != "kernel" or len(shape) < 3:
         return shape
-    num_outputs = len(bias.shape) if bias is not None else len(shape) - 1
-    return (-1, _product(shape[len(shape) - num_outputs :]))
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
+    is_output = re.search(OF_OUTPUT, owner.lower()) is not None
+    num_outputs = len(tree["bias"].shape) if "bias" in tree else 1 if is_output else len(shape) - 1
+    return (-1, math.prod(shape[len(shape) - num_outputs :]))
