@@ -67,7 +67,9 @@ def recognised(subject: Subject) -> Exercise | None:
     return most_plausible(subject, likely, possible) or (
         None
         if likely or subject.is_private
-        else (as_model(subject) or as_layer(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
+        else (
+            as_model(subject) or as_layer(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
+        )
     )
 
 
@@ -132,7 +134,7 @@ def as_model(subject: Subject) -> Exercise | None:
     return model if correct_as_is(subject, model) is not None else None
 
 
-OF_LAYER = r"(?is)(?=.*self\.\w*att\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)"
+OF_LAYER = r"(?is)(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)"
 """Pattern of the source of a layer: it has an attention and a feed-forward."""
 
 
@@ -142,6 +144,18 @@ def as_layer(subject: Subject) -> Exercise | None:
         return None
     found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
     return next((each for each in found if correct_as_is(subject, each) is not None), None)
+
+
+OF_LINEAR = r"(?i)conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
+"""Pattern of the names of classes that may be linear layers: GPT-2's `Conv1D`."""
+
+
+def as_linear(subject: Subject) -> Exercise | None:
+    """Return the exercise of linear layers for a class whose name may mean one, if it is correct."""
+    if not inspect.isclass(subject.value) or not re.fullmatch(OF_LINEAR, subject.name):
+        return None
+    linear = exercise("linear")
+    return linear if correct_as_is(subject, linear) is not None else None
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:

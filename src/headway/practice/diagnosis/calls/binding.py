@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.rotation import same, table_for
-from headway.practice.diagnosis.calls.wording import NOTHING, neutral_value
+from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 
@@ -44,7 +44,12 @@ class Binding:
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
-    return bind_parameters(subject.parameters, roles, flags=subject.mask_flags)
+    layers = {each.name: each for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)}
+    bound = bind_parameters([each for each in subject.parameters if each.name not in layers], roles, flags=subject.mask_flags)
+    if bound is None or not layers:
+        return bound
+    role_of = {**bound.role_of, **{name: Role(f"neutral {name}", size_of=lambda inputs: same) for name in layers}}
+    return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
 
 
 CONSTRUCTOR_PREFIX = "constructor__"

@@ -47,6 +47,7 @@ WORDS: tuple[tuple[str, str], ...] = (
 
 NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"multiple_of", 32),
+    (r"^max_(batch|bsz)", 16),
     (r"^(ro_?pe|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
     (r"^(device|dev)$", "cpu"),
     (r"dtype|_type$", None),

@@ -138,7 +138,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
     others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
-        made = _with_exact_lengths(read, subject, exercise)
+        made = _with_divisors(_with_exact_lengths(read, subject, exercise), subject, exercise)
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -161,6 +161,19 @@ def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> d
 
 RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
 """Pattern of the names of parameters that take random numbers in JAX."""
+
+
+def _with_divisors(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
+    """Return the roles of a constructor's parameters, with the temperature for a scale that the class divides by."""
+    divisor = next((role for role in exercise.roles if role.name == "temperature"), None)
+    if divisor is None:
+        return made
+
+    def divides(name: str) -> bool:
+        stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
+        return stored is not None and re.search(rf"/ *self\.{stored[1]}\b", subject.code) is not None
+
+    return Binding({name: divisor if role.name == "scale" and divides(name) else role for name, role in made.role_of.items()})
 
 
 def _with_exact_lengths(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
