@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import numpy as np
+import pytest
 
+from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
@@ -51,3 +54,14 @@ def test_a_function_that_always_raises_gets_few_calls():
 
     assert judged("decoder_layer", decoder_layer).status == "could not run"
     assert len(calls) < 500
+
+
+def swallow():
+    with suppress(Exception):
+        work(60)
+    work(60)
+
+
+def test_a_loop_that_swallows_the_first_exception_of_the_time_limit_ends():
+    with pytest.raises(TookTooLongError), time_limit(0.05):
+        swallow()

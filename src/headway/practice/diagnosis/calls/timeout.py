@@ -16,13 +16,20 @@ from headway.practice.texts import Texts
 TEXTS = Texts("diagnosis")
 
 
+AGAIN_SECONDS = 0.5
+"""CPU time after which the exception of a time limit is raised again."""
+
+
 class TookTooLongError(BilingualError):
     """A learner's function exceeded the time limit for one probe."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TookTooLongError after this much CPU time; no limit outside the main thread or on Windows."""
+    """Raise TookTooLongError after this much CPU time; no limit outside the main thread or on Windows.
+
+    It is raised again every half second, because what runs may handle every exception: code that observes values, or the learner's own.
+    """
     if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,7 +39,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
     gc.disable()  # collecting earlier garbage would count against this call, and exceptions raised during a collection are lost
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN_SECONDS)
     try:
         yield
     finally:

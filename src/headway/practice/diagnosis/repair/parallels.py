@@ -43,10 +43,13 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
 
 
 def copied_lines(statements: Sequence[ast.stmt]) -> list[int]:
-    """Return the lines of the assignments of one body that read or call the same for different names: a line copied and not adapted."""
+    """Return the lines of the assignments of one body that read or call the same for different names: a line copied and not adapted.
+
+    Those of constructors, where several layers are made alike, are left out.
+    """
     found = []
     for holder in (node for statement in statements for node in ast.walk(statement)):
-        body = getattr(holder, "body", None)
+        body = getattr(holder, "body", None) if getattr(holder, "name", "") != "__init__" else None
         values: dict[str, list[ast.Assign]] = {}
         for node in body if isinstance(body, list) else ():
             if isinstance(node, ast.Assign) and any(map(_reads_or_calls, ast.walk(node.value))):
