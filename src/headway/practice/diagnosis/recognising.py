@@ -122,6 +122,11 @@ def closeness(subject: Subject, exercise: Exercise) -> float:
     return max(shares)
 
 
+def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
+    """Return the first of these exercises as which a subject is correct, or None."""
+    return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
+
+
 MODEL = r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])"
 """Pattern of the source of a whole model: it embeds token ids."""
 
@@ -130,8 +135,7 @@ def as_model(subject: Subject) -> Exercise | None:
     """Return the exercise of whole models for a class of any name that is one, if it is correct: a name that says nothing accuses nobody."""
     if not inspect.isclass(subject.value) or not re.search(MODEL, subject.own_source):
         return None
-    model = exercise("gpt2")
-    return model if correct_as_is(subject, model) is not None else None
+    return _first_correct(subject, ("gpt2",))
 
 
 OF_LAYER = r"(?is)(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)"
@@ -142,8 +146,7 @@ def as_layer(subject: Subject) -> Exercise | None:
     """Return the exercise of a layer for a class of any name that is one, if it is correct."""
     if not inspect.isclass(subject.value) or not re.match(OF_LAYER, subject.own_source):
         return None
-    found = (exercise(name) for name in ("transformer_block", "encoder_layer", "decoder_layer"))
-    return next((each for each in found if correct_as_is(subject, each) is not None), None)
+    return _first_correct(subject, ("transformer_block", "encoder_layer", "decoder_layer"))
 
 
 OF_LINEAR = r"(?i)conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
@@ -154,8 +157,7 @@ def as_linear(subject: Subject) -> Exercise | None:
     """Return the exercise of linear layers for a class whose name may mean one, if it is correct."""
     if not inspect.isclass(subject.value) or not re.fullmatch(OF_LINEAR, subject.name):
         return None
-    linear = exercise("linear")
-    return linear if correct_as_is(subject, linear) is not None else None
+    return _first_correct(subject, ("linear",))
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:
@@ -164,8 +166,7 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
         return None
     if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return None
-    tokenizer = exercise("bpe_tokenizer")
-    return tokenizer if "merge" in subject.own_source or correct_as_is(subject, tokenizer) is not None else None
+    return exercise("bpe_tokenizer") if "merge" in subject.own_source else _first_correct(subject, ("bpe_tokenizer",))
 
 
 OF_MASK = r"(?i)(build|make|create|get|generate)_(attention|attn)_mask"
@@ -176,7 +177,7 @@ def as_mask(subject: Subject) -> Exercise | None:
     """Return the exercise of causal masks or of padding masks for a function that makes an attention mask, if it is correct."""
     if not re.fullmatch(OF_MASK, subject.short_name):
         return None
-    return next((each for each in map(exercise, ("causal_mask", "padding_mask")) if correct_as_is(subject, each) is not None), None)
+    return _first_correct(subject, ("causal_mask", "padding_mask"))
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

@@ -141,7 +141,7 @@ class TokenizerCall(Call):
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
-        if any(each.default is each.empty and constructor.role_of.get(each.name) is SPECIAL for each in self.subject.parameters):
+        if _needs_special(self.subject.parameters, constructor):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
         tokenizer = value(**{name: known[role] for name, role in given.items()})
@@ -158,7 +158,7 @@ class TokenizerCall(Call):
         bound = bind_parameters(parameters, rest)
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
-        if any(each.default is each.empty and bound.role_of.get(each.name) is SPECIAL for each in parameters):
+        if _needs_special(parameters, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
         return tokenizer
@@ -183,6 +183,11 @@ class TokenizerCall(Call):
         size = SIZES[self.base](corpus) + count
         listed = [corpus] if self.is_listed else corpus
         return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
+
+
+def _needs_special(parameters: Sequence[inspect.Parameter], binding: Binding) -> bool:
+    """Return True if special tokens are required, which may be none."""
+    return any(each.default is each.empty and binding.role_of.get(each.name) is SPECIAL for each in parameters)
 
 
 def _has_own(parameter: inspect.Parameter) -> bool:

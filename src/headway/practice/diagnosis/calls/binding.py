@@ -44,7 +44,7 @@ class Binding:
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
-    layers = {each.name: each for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)}
+    layers = [each.name for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)]
     bound = bind_parameters([each for each in subject.parameters if each.name not in layers], roles, flags=subject.mask_flags)
     if bound is None or not layers:
         return bound

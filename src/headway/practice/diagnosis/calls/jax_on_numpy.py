@@ -28,10 +28,10 @@ FILTERING = "jax_traceback_filtering"
 def jax_on_numpy() -> Iterator[None]:
     """Run JAX without compiling inside the context: functions of jax.jit as they are, primitives by the rules of `jax_rules`.
 
-    Where JAX is not imported, or is an old version, the context has no effect.
+    Where JAX is not imported, or is an old version, and inside another such context, it has no effect.
     """
     found = _primitives() if "jax" in sys.modules else {}
-    if not found:
+    if not found or any(getattr(primitive.impl, "func", None) is _run for primitive in found.values()):
         yield
         return
     import jax

@@ -138,7 +138,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
     others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
-        made = _with_divisors(_with_exact_lengths(read, subject, exercise), subject, exercise)
+        made = _as_used(read, subject, exercise)
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -163,34 +163,36 @@ RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
 """Pattern of the names of parameters that take random numbers in JAX."""
 
 
-def _with_divisors(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
-    """Return the roles of a constructor's parameters, with the temperature for a scale that the class divides by."""
-    divisor = next((role for role in exercise.roles if role.name == "temperature"), None)
-    if divisor is None:
-        return made
+def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
+    """Return the roles of a constructor's parameters by their use: the length of the input for one that is reshaped to, a divisor for a scale."""
+    roles = {role.name: role for role in exercise.roles}
 
-    def divides(name: str) -> bool:
-        stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
-        return stored is not None and re.search(rf"/ *self\.{stored[1]}\b", subject.code) is not None
+    def as_used(name: str, role: Role) -> Role:
+        if role.name == "context_length" and "seq_len" in roles and not made.takes("seq_len") and _is_exact(name, subject):
+            return roles["seq_len"]
+        if role.name == "scale" and "temperature" in roles and _uses(r"/ *self\.", name, subject):
+            return roles["temperature"]
+        return role
 
-    return Binding({name: divisor if role.name == "scale" and divides(name) else role for name, role in made.role_of.items()})
+    return Binding({name: as_used(name, role) for name, role in made.role_of.items()})
 
 
-def _with_exact_lengths(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
-    """Return the roles of a constructor's parameters, with the length of the input for a length that the class or a part of it reshapes to."""
-    exact = next((role for role in exercise.roles if role.name == "seq_len"), None)
-    if exact is None or made.takes("seq_len"):
-        return made
+RESHAPED = r"\.(?:reshape|view|unflatten|expand)\([^\n]*\bself\."
+"""Pattern of a call that gives an array a shape with an attribute in it, up to the attribute's name."""
 
-    def is_exact(name: str) -> bool:
-        stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
-        shape = r"\.(?:reshape|view|unflatten|expand)\([^\n]*\bself\."
-        if stored is not None and re.search(rf"{shape}{stored[1]}\b", subject.code):
-            return True
-        is_passed_on = re.search(rf"= *[\w.]+\([^()]*\b{re.escape(name)}\b", subject.code) is not None
-        return is_passed_on and re.search(rf"{shape}{re.escape(name)}\b", subject.used_source) is not None
 
-    return Binding({name: exact if role.name == "context_length" and is_exact(name) else role for name, role in made.role_of.items()})
+def _is_exact(name: str, subject: Subject) -> bool:
+    """Return True for a length to which a class reshapes its input, or a part that it passes the length on to."""
+    if _uses(RESHAPED, name, subject):
+        return True
+    is_passed_on = re.search(rf"= *[\w.]+\([^()]*\b{re.escape(name)}\b", subject.code) is not None
+    return is_passed_on and re.search(rf"{RESHAPED}{re.escape(name)}\b", subject.used_source) is not None
+
+
+def _uses(before: str, name: str, subject: Subject) -> bool:
+    """Return True if the attribute that holds a constructor's parameter follows a pattern in a class."""
+    stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
+    return stored is not None and re.search(rf"{before}{stored[1]}\b", subject.code) is not None
 
 
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:

@@ -306,16 +306,16 @@ class InstanceCall(Call):
         known = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         if known:
             self.forward(instance, {**arguments, **known})
+        role_of = self.construction.forward.role_of
+        if known or not given or not role_of:
             return instance
         first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
-        role_of = self.construction.forward.role_of
         needed = [each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty]
         masks = [name for name in needed if name in role_of and "mask" in role_of[name].name]
-        operands = {name: self._converted(self._operand(role, given, first)) for name, role in role_of.items()} if given else {}
-        for mask in _open_masks(first) if masks and operands else (None,):
+        operands = {name: self._converted(self._operand(role, given, first)) for name, role in role_of.items()}
+        for mask in _open_masks(first) if masks else (None,):
             try:
-                if operands:
-                    self.forward(instance, {**arguments, **operands, **dict.fromkeys(masks, self._converted(mask))})
+                self.forward(instance, {**arguments, **operands, **dict.fromkeys(masks, self._converted(mask))})
                 break
             except Exception:
                 if mask is None:

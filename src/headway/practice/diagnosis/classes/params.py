@@ -15,6 +15,7 @@ import numpy
 from headway.arrays import from_numpy
 from headway.practice.diagnosis.calls.calling import DTYPES, mapped
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, Config
+from headway.practice.diagnosis.classes.flax_modules import random_key
 from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, sizes_of, tree_read
 from headway.practice.diagnosis.reading.subject import Subject, parameters_of, source_in
 
@@ -246,8 +247,4 @@ def _key(name: str, library: str) -> Any:
     """Return a random key, seed or generator."""
     if "seed" in name.lower():
         return 0
-    if library == "jax":
-        import jax
-
-        return jax.random.PRNGKey(0)
-    return numpy.random.default_rng(0)
+    return random_key(name) if library == "jax" else numpy.random.default_rng(0)

@@ -20,8 +20,12 @@ from headway.practice.diagnosis.reading.subject import is_learners
 SUBMODULES = "headway.practice.diagnosis.classes.submodules"
 """Module that defines the ready-made submodules."""
 
-LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",), "equinox": ("Linear",)}
-"""Layers that store their weight as (out, in), by library."""
+LINEAR = {
+    "torch": ("nn.Module", ("Linear", "NonDynamicallyQuantizableLinear")),
+    "mlx": ("nn.Module", ("Linear",)),
+    "equinox": ("Module", ("Linear",)),
+}
+"""The class of modules, and the layers that store their weight as (out, in), by library."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +216,7 @@ def module_library(value: Any) -> str | None:
 
 
 def _is_linear(holder: Any) -> bool:
-    modules = {"torch": "nn.Module", "mlx": "nn.Module", "equinox": "Module"}
-    names = [name for library in LINEAR if _is_of(library, holder, modules[library]) for name in LINEAR[library]]
+    names = [name for library, (module, layers) in LINEAR.items() if _is_of(library, holder, module) for name in layers]
     is_torch_attention = type(holder).__name__ == "MultiheadAttention" and _is_of("torch", holder, "nn.Module")
     is_ready_made = (type(holder).__module__, type(holder).__name__) == (SUBMODULES, "ReadyLinear")
     return is_torch_attention or is_ready_made or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)

@@ -215,12 +215,11 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if not _has_run(site.node, context):
         return
     seen = context.expressions.get(id(site.node))
-    is_index = site.field == "slice" and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int"
-    if is_index:  # the next element, or the one before
-        yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in (ast.Add(), ast.Sub()))
     is_stored = isinstance(site.parent, ast.Assign) and isinstance(site.parent.targets[0], ast.Attribute | ast.Subscript)
-    if is_stored and isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":  # a counter that is kept
-        yield _change(site, 1.4, ast.BinOp(site.node, ast.Add(), ast.Constant(1)))
+    if isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":
+        # the next element or the one before, and a counter that is kept
+        steps_of_place = (ast.Add(), ast.Sub()) if site.field == "slice" else (ast.Add(),) if is_stored else ()
+        yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in steps_of_place)
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
     siblings = getattr(site.parent, site.field) if site.index is not None else []
