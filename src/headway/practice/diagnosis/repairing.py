@@ -152,8 +152,9 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
-    """Return True if the name of a subject means one part most likely."""
-    return not subject.is_private and [*fitting(subject.short_name)[0]] == [exercise.name]
+    """Return True if the name of a subject means one part most likely, or can mean no other."""
+    likely, possible = fitting(subject.short_name)
+    return not subject.is_private and [*(likely or possible)] == [exercise.name]
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:

@@ -132,9 +132,9 @@ def probes() -> tuple[Probe, ...]:
         held = {f"{part}_weight": draw.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
         return held | {f"{part}_bias": draw.numbers(shapes[part][0]) for part in biases}
 
-    def heads(query_len: int, key_len: int, num_heads: int, num_kv_heads: int, leading: tuple[int, ...] = (2,)) -> Inputs:
+    def heads(query_len: int, key_len: int, num_heads: int, num_kv_heads: int, leading: tuple[int, ...] = (2,), head_dim: int = 4) -> Inputs:
         sizes = {"query": (num_heads, query_len), "key": (num_kv_heads, key_len), "value": (num_kv_heads, key_len)}
-        return {name: draw.numbers(*leading, *size, 4) for name, size in sizes.items()}
+        return {name: draw.numbers(*leading, *size, head_dim) for name, size in sizes.items()}
 
     two, one = {"num_heads": 6, "num_kv_heads": 2}, {"num_heads": 4, "num_kv_heads": 1}
     held, biased = weights(12, 12, 4), weights(12, 12, 4, PARTS)
@@ -166,9 +166,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, one key head", heads(5, 7, 4, 1), BATCH),
         Probe("heads, square", heads(4, 4, 4, 2, (4,)), BATCH),
         Probe("heads, one length", heads(5, 5, 6, 2), BATCH),
-        Probe("heads, masked", heads(5, 5, 6, 2) | {"mask": MASK}, BATCH),
+        Probe("heads, masked", heads(5, 5, 6, 2, head_dim=8) | {"mask": MASK}, BATCH),
         Probe("heads, padded", heads(5, 5, 6, 2) | {"mask": padding}, BATCH),
-        Probe("heads, causal", heads(5, 5, 6, 2) | {"is_causal": True}, BATCH),
+        Probe("heads, causal", heads(5, 5, 6, 2, head_dim=8) | {"is_causal": True}, BATCH),
         Probe("heads, given scale", heads(5, 7, 6, 2) | {"scale": 0.3}, BATCH),
         Probe("one position", draw.itself(2, 1, 12) | held | two, BATCH),
         Probe("heads, one position", heads(1, 1, 6, 2), BATCH),

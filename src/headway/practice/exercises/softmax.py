@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, unchanged
+from headway.practice.exercise import Convention, Exercise, Probe, unchanged
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import FEWER_AXES, NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
@@ -69,6 +69,16 @@ RECOVERIES = (
 )
 
 
+KEEPS_TYPE = (
+    Convention(),
+    Convention(
+        TEXTS["keeps_type"],
+        encode=lambda inputs: inputs if inputs["x"].dtype.kind == "f" else None,
+        source=r"\.to\(\w*dtype\w*\)|\.(?:to|astype)\(\w+\.dtype\)|\.type_as\(",
+    ),
+)
+
+
 def probes() -> tuple[Probe, ...]:
     """A row, rows of different lengths and magnitudes, four axes, a given axis, inputs too large for exp, integers."""
     random = numpy.random.default_rng(3)
@@ -96,6 +106,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS),
+    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS, KEEPS_TYPE),
     recoveries=RECOVERIES,
 )

@@ -89,6 +89,9 @@ SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpu
 HELD = (VOCAB, MERGES, SPECIAL, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
 
+TYPES = r"\b(?:int|bytes|str)\b"
+"""Names of types in an annotation of a vocabulary or of merges."""
+
 SEVERAL = r"texts|docs|documents|lines|corpora|sentences"
 """Name of a corpus that is a list of texts."""
 
@@ -204,6 +207,24 @@ def _as_text(decoded: Any) -> Any:
     return as_numbers(decoded)
 
 
+def _annotated(subject: Subject) -> list[str]:
+    """Return the forms of vocabulary and merges that suit the annotations of a constructor; all of them if none does."""
+    known = {role: next((each for each in subject.parameters if fits_name(each.name, role)), None) for role in (VOCAB, MERGES)}
+    words = {role: set(re.findall(TYPES, str(each.annotation))) for role, each in known.items() if each is not None}
+    suiting = [form for form in GIVEN if all(not named or named == _types_of(form)[role.name] for role, named in words.items())]
+    return suiting or [*GIVEN]
+
+
+def _types_of(form: str) -> dict[str, set[str]]:
+    """Return the names of the types in a vocabulary and in merges of a form."""
+    vocab, merges = GIVEN[form]([(b"a", b"b")], {})
+    places = {"int"} if isinstance(merges, Mapping) else set()
+    return {
+        "vocab": {type(each).__name__ for entry in vocab.items() for each in entry},
+        "merges": {type(each).__name__ for pair in merges for each in pair} | places,
+    }
+
+
 def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a tokenizer: one per form of its vocabulary and merges, or of its corpus and size.
 
@@ -222,7 +243,8 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     special = ("special_tokens",) if takes_special else ()
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
-        return [TokenizerCall(subject, binding, library, given=form) for form in (GIVEN if required.takes("merges") else IN_FILES)]
+        forms = _annotated(subject) if required.takes("merges") else [*IN_FILES]
+        return [TokenizerCall(subject, binding, library, given=form) for form in forms]
     if not first_method(subject.value, TRAINING):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})

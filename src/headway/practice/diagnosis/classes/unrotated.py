@@ -2,6 +2,7 @@
 
 Rotations differ in their pairs, signs, tables, bases and scaling, and an attention uses one of them as a part. In its place the sign is
 turned: the scores stay the same if queries and keys are treated alike, and a part that is applied to the values or to one of the two shows.
+Vectors that are turned already are refused, because two turns would undo each other.
 A part that changes the lengths of vectors rotates nothing, and stays.
 """
 
@@ -11,6 +12,7 @@ import functools
 import inspect
 import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import ModuleType
@@ -34,6 +36,11 @@ TABLE = r"(cos|sin|freqs?|angles?|emb|table)\w*\s*(,\s*\w+\s*)?=\s*self\.{name}\
 """Pattern of a use of a part that computes tables and rotates nothing."""
 
 
+def leaves_out_rotation(before: str, after: str) -> bool:
+    """Return True if code calls a rotation that it does not call after a change."""
+    return len(re.findall(PART, before)) > len(re.findall(PART, after))
+
+
 def _turned(*operands: Any, **named: Any) -> Any:
     found = same(*operands, **named)
     return tuple(-each for each in found) if isinstance(found, tuple) else -found
@@ -44,13 +51,16 @@ def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bo
 
     own   the function as the instance calls it
     """
+    recent: deque[numpy.ndarray] = deque(maxlen=4)
     names = [each.name for each in parameters_of(function, is_bound=is_bound)]
     wanted = [name for name in names if re.fullmatch(r"_?(x?q|query|queries|q_\w+|query_\w+|x?k|keys?|k_\w+|key_\w+)", name)][:2]
     signature = inspect.signature(function)
 
     def kept(*operands: Any, **named: Any) -> Any:
-        given = signature.bind_partial(*([None, *operands] if is_bound else operands), **named).arguments
+        given = signature.bind(*([None, *operands] if is_bound else operands), **named).arguments
         before = [given[name] for name in (wanted or names[:1]) if name in given]
+        if any(each.size and numpy.array_equal(each, other) for each in map(_sorted, before) for other in recent):
+            raise ValueError("got vectors that are rotated already, expected others")
         turned = [-each for each in before]
         lengths = [_lengths(each) for each in before]
         try:
@@ -60,9 +70,21 @@ def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bo
         after = answer if isinstance(answer, tuple | list) else [answer]
         if len(after) == len(before) and not all(itertools.starmap(_is_scaled, zip(lengths, map(_lengths, after), strict=True))):
             return answer
+        recent.extend(map(_sorted, turned))
         return turned[0] if len(turned) == 1 else tuple(turned)
 
     return kept
+
+
+def _sorted(vectors: Any) -> numpy.ndarray:
+    """Return all numbers of an array in order, which are the same after a split into heads or a transpose.
+
+    Those of a tracer are empty, and those that a turn of the sign does not change, such as zeros.
+    """
+    with suppress(Exception):
+        numbers = numpy.sort(as_numbers(vectors), axis=None)
+        return numbers[:0] if numpy.array_equal(numbers, -numbers[::-1]) else numbers
+    return numpy.empty(0)
 
 
 def _lengths(vectors: Any) -> numpy.ndarray | None:

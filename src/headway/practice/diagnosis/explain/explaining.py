@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import PLAIN, output_of
 from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.naming import candidates, names_of
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
@@ -19,6 +20,8 @@ from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
+
+ROTATES_ONE = TEXTS.mistake("rotates_one", pattern=r"rope|rot|norm")
 
 PROOFS = (
     TEXTS["proof_of_one"],
@@ -109,7 +112,15 @@ def _measure(recovery: Recovery, trial: Trial) -> Mistake | None:
         right_name=recovery.right_name,
     )
     steps = {recovery.step: recovery.wrong(number_of)}
+    if _turns_one(trial, recovery, measured):
+        return replace(ROTATES_ONE, steps=steps)
     return Mistake(recovery.name, steps, says, recovery.fix, recovery.hides, recovery.pattern)
+
+
+def _turns_one(trial: Trial, recovery: Recovery, measured: Sequence[tuple[Inputs, float]]) -> bool:
+    """Return True for the sign of what replaces rotary positions, if it reaches the scores of an attention once."""
+    is_replaced = isinstance(trial.call, InstanceCall) and trial.call.construction.is_unrotated
+    return is_replaced and recovery.name == "scale" and all(abs(number + recovery.right(inputs)) <= 1e-3 for inputs, number in measured)
 
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:

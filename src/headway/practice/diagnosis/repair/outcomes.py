@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -105,6 +106,8 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
     if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected) and expected:
         shares = [share_of_matching(*pair, decimals) for pair in zip(answer, expected, strict=True)]
         return min(0.99, sum(shares) / len(shares))
+    if isinstance(answer, tuple) and isinstance(expected, tuple) and all(isinstance(each, str) for each in (*answer, *expected)):
+        return _share_of_tokens(answer, expected)
     if isinstance(answer, dict) and isinstance(expected, dict):
         return _share_of_entries(answer, expected, decimals)
     if isinstance(answer, Raised) or not isinstance(expected, numpy.ndarray) or not isinstance(answer, numpy.ndarray):
@@ -121,6 +124,14 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
         close = (error <= tolerance * size + rounding / 2) | (answer == expected)
         near = float(1 / (1 + numpy.nanmean(numpy.where(numpy.isfinite(error), error, 1e6)) / size))
     return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
+
+
+def _share_of_tokens(answer: tuple[str, ...], expected: tuple[str, ...]) -> float:
+    """Return the share of the first and the last tokens that match, for different numbers of tokens."""
+    fewer, most = sorted((len(answer), len(expected)))
+    num_first = sum(1 for _ in itertools.takewhile(bool, map(str.__eq__, answer, expected)))
+    num_last = sum(1 for _ in itertools.takewhile(bool, map(str.__eq__, reversed(answer), reversed(expected))))
+    return 0.02 + 0.9 * min(num_first + num_last, fewer) / most if most else 0.0
 
 
 def _share_of_entries(answer: dict[Any, Any], expected: dict[Any, Any], decimals: int | None) -> float:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.calls.timeout import count_iteration
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
+
+_COUNTER = "__headway_iteration__"
+"""Name by which the loops of a program count their iterations."""
 
 _LIGHT = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.operator, ast.unaryop, ast.expr_context)
 """Nodes of a module-level assignment that is cheap enough to run again for every candidate."""
@@ -144,7 +149,7 @@ class Program:
     def _defined(self, codes: Sequence[CodeType], more: dict[str, Any]) -> Subject | None:
         module = ModuleType(str(self._namespace.get("__name__", "learner")))  # its own, because calls may set the module's variables
         namespace = vars(module)
-        namespace |= self._namespace | more
+        namespace |= self._namespace | more | {_COUNTER: count_iteration}
         try:
             for code in codes:
                 exec(code, namespace)
@@ -171,8 +176,11 @@ class Program:
         return [self._compiled(index) for index in range(len(self.statements))]
 
     def _compiled(self, index: int) -> CodeType:
-        body = [*self.future, self.statements[index]]
-        return compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+        return self._code_of([*self.future, self.statements[index]])
+
+    def _code_of(self, body: list[ast.stmt]) -> CodeType:
+        with _counted(body):
+            return compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
 
     def code_of(self, node: ast.FunctionDef, function: FunctionType) -> CodeType | None:
         """Return the code of a function's definition as it is now, or None if it cannot be compiled."""
@@ -181,7 +189,7 @@ class Program:
         holder = ast.ClassDef(function.__qualname__.rpartition(".")[0].rpartition(".")[2] or "_", [], [], [alone], [])
         body: list[ast.stmt] = [*self.future, ast.copy_location(holder, node) if "." in function.__qualname__ else alone]
         try:
-            code = compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+            code = self._code_of(body)
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
         while code.co_name != node.name:
@@ -195,6 +203,31 @@ class Program:
         if self.subject.module is not None:
             return vars(self.subject.module)
         return dict(getattr(self.subject.value, "__globals__", {}))
+
+
+@contextmanager
+def _counted(body: Sequence[ast.stmt]) -> Iterator[None]:
+    """Make the while loops of statements count their iterations while they are compiled."""
+    loops: list[ast.While] = []
+    waiting: list[ast.AST] = [*body]
+    seen: set[int] = set()
+    while waiting:  # two changes may put each into the other, which cannot be compiled
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            waiting += ast.iter_child_nodes(node)
+            loops += [node] if isinstance(node, ast.While) else []
+    tests = [loop.test for loop in loops]
+    for loop, test in zip(loops, tests, strict=True):
+        counted = ast.Call(ast.Name(_COUNTER, ast.Load()), [], [])
+        loop.test = ast.BoolOp(ast.And(), [counted, test])
+        for each in (loop.test, counted, counted.func):
+            ast.copy_location(each, test)
+    try:
+        yield
+    finally:
+        for loop, test in zip(loops, tests, strict=True):
+            loop.test = test
 
 
 def program_of(subject: Subject) -> Program | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
@@ -194,11 +196,27 @@ def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: b
     known = (each for each in searches if each.candidates and each.order[0].name == probe.name)
     alike = next((each for each in known if is_called_alike(each.trial, search.trial, probe)), None)
     if alike is None:
-        found = _candidates(search)
+        found = [each for each in _candidates(search) if not (_is_of_option(each, search.trial) or _is_unseen(each, search.trial))]
         search.candidates = [each for each in found if not is_of_twins(each)] if is_doubted else found
     else:
         search.candidates, search.unit, search.num_reached = alike.candidates, alike.unit, alike.num_reached
     yield from search.candidates
+
+
+def _is_of_option(change: Change, trial: Trial) -> bool:
+    """Return True for the default of a function's parameter that the part does not have: it is an option of the function, such as a penalty."""
+    if trial.call.is_instance or not isinstance(change.parent, ast.arguments) or change.index is None:
+        return False
+    given = change.parent
+    named = given.kwonlyargs if change.field == "kw_defaults" else [*given.posonlyargs, *given.args][-len(given.defaults) :]
+    return change.field in ("defaults", "kw_defaults") and named[change.index].arg not in trial.call.binding.role_of
+
+
+def _is_unseen(change: Change, trial: Trial) -> bool:
+    """Return True for a change that leaves out a rotation where the program is judged without it."""
+    is_unrotated = isinstance(trial.call, InstanceCall) and trial.call.construction.is_unrotated
+    before, after = ("".join(map(ast.dump, each if isinstance(each, list) else [each])) for each in (change.old, change.new))
+    return is_unrotated and leaves_out_rotation(before, after)
 
 
 def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise: bool) -> tuple[Change, ...] | None:
@@ -283,7 +301,7 @@ def _using_what_is_unused(search: Search) -> list[Change]:
 
 def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: Findings) -> Search:
     failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
-    search = Search(program, trial, list(trial.probes), 0.0, findings=findings)
+    search = Search(program, trial, list(trial.probes), 0.0, findings=findings, known=[each.conventions for each in trials])
     measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
     search.is_measured, search.may_measure = any(measured), bool(measured)
     search.may_refuse = not trial.has_answers or any(failing[probe.name] for probe in trial.probes if probe.beyond is None)
@@ -366,4 +384,4 @@ def _repair(
 ) -> Repair | None:
     edits = edits_of(program, found)
     others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
-    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations, tuple(others.values()))
+    return None if edits is None else Repair(edits, says(found), search.num_proved or len(search.order), num_evaluations, tuple(others.values()))

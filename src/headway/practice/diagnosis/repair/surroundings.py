@@ -54,7 +54,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         yield 2.2, made(text)
     if own is not None and not own.is_array:
         if own.kind == "int" and not isinstance(node, ast.Constant):
-            yield 1.6, made("E ** 0.5")
+            yield from ((1.6, made("E ** 0.5")), (1.6, made("E ** -0.5")))
         for text in table()["wraps"]["number"]:
             yield 2.3, made(text)
         for name, _ in [*_others(context, "number")][:MAX_OTHERS]:

@@ -14,6 +14,7 @@ import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.timeout import TooManyIterationsError
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
 from headway.practice.diagnosis.explain.failure import last_line
@@ -25,14 +26,14 @@ from headway.practice.diagnosis.repair.outcomes import Held, call_of, held_shape
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findings, Program
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
-from headway.practice.exercise import Probe
+from headway.practice.exercise import Convention, Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
 
 MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
-WORK_OF_ENDLESS = 150
-"""Work of a call that does not return."""
+WORK_OF_ENDLESS, WORK_OF_ITERATIONS = 150, 20
+"""Work of a call that does not return, and of one that is ended because of its number of iterations."""
 MAX_AT_ONCE = 8
 MAX_SEARCHES = 25
 MAX_NEARER, MAX_SLIGHTLY_NEARER = 6, 2
@@ -48,6 +49,8 @@ MAX_MEASURED = 6
 MAX_COST_IN_CONSTRUCTOR = 1.5
 MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
 """Changes of constructors whose instances are compared with the program's, and the numbers of an instance that count as one call."""
+ENOUGH = 4
+"""Number of probes that prove a convention if no output was right before a change."""
 WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
 """Work of one search for conventions, of functions and of classes."""
 MAX_ASSIGNED, WORK_PER_ASSIGNMENT = 24, 60
@@ -63,12 +66,14 @@ class Search:
 
     order     probes, those that fail and are small first
     unit      work of one call
+    known     conventions that were tried without a change
     findings  what the diagnosis knows of the mistake
     may_refuse   True if a change may make the program raise for inputs that it need not support: some that it has to support fail
     refused      names of the probes that the program itself refuses, as it may
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
     may_measure  True if a convention could not be measured, but may be measured after a change
     first        the first probe to which the last program that was tried had an answer, and this answer in the program's conventions
+    num_proved   probes that the last changed program matches under a convention of its own; None if it matches all of `order`
     num_reached  milestones that the program reaches on the first probe
     candidates   the changes of the program, cheapest first
     running   changes with which the program runs where the learner's raises
@@ -76,6 +81,7 @@ class Search:
     error     place and kind of the exception that the last program raised first
     in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     suited    changes after which another convention makes the first output right
+    suited_pairs   second changes of pairs with the same effect
     tried     changes after which all conventions have been tried, of all searches together
     steps     changes that come nearer, with the share of matching elements
     paths     right programs of the part and milestones, by the name of the probe
@@ -89,6 +95,7 @@ class Search:
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
+    known: Collection[tuple[Convention, ...]] = ()
     findings: Findings = NO_FINDINGS
     may_refuse: bool = True
     refused: Collection[str] = ()
@@ -99,12 +106,14 @@ class Search:
     num_measured: int = 0
     num_constructed: int = 0
     num_completed: int = 0
+    num_proved: int | None = None
     candidates: Sequence[Change] = ()
     running: list[Change] = field(default_factory=list)
     farther: list[Change] = field(default_factory=list)
     error: tuple[str, int] | None = None
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
+    suited_pairs: list[Change] = field(default_factory=list)
     tried: set[Hashable] = field(default_factory=set)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
     paths: dict[str, tuple[list[Donor], Milestones]] = field(default_factory=dict)
@@ -134,9 +143,8 @@ class Search:
                 closeness, has_raised = self.closeness(call)
             if closeness == 1.0 and self.is_right(chosen):
                 return chosen
-            if closeness < 1.0 and self._suits_rivals():
-                if not before:
-                    self.suited.append(change)
+            if closeness < 1.0 and self._suits_rivals(self.suited_pairs if before else self.suited):
+                (self.suited_pairs if before else self.suited).append(change)
                 if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
             is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
@@ -220,9 +228,9 @@ class Search:
     def _work_per_search(self) -> float:
         return (WORK_PER_SEARCH_OF_CLASS if self.trial.call.is_instance else WORK_PER_SEARCH) * self.unit
 
-    def _suits_rivals(self) -> bool:
-        """Return True if another convention makes the last program's first output right."""
-        if self.rivals is None or self.first is None or len(self.suited) >= MAX_SUITED or not self.rivals.suit(*self.first):
+    def _suits_rivals(self, suited: Sequence[Change]) -> bool:
+        """Return True if another convention makes the last program's first output right, and few changes have done so."""
+        if self.rivals is None or self.first is None or len(suited) >= MAX_SUITED or not self.rivals.suit(*self.first):
             return False
         self.work -= self._work_per_search
         return True
@@ -266,7 +274,7 @@ class Search:
             answers[probe.name] = answer
             self.error = self._place_of(found) if index == 0 else self.error
             if is_endless(answer):
-                self.work -= WORK_OF_ENDLESS
+                self.work -= WORK_OF_ITERATIONS if isinstance(answer.error, TooManyIterationsError) else WORK_OF_ENDLESS
             if self.first is None and not isinstance(answer, Raised):
                 self.first = probe, found
             is_refusal = probe.beyond is not None and isinstance(answer, Raised)
@@ -317,7 +325,8 @@ class Search:
     def is_right_anyhow(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if the changed program is right under a convention of its own; False for one that was tried before.
 
-        A convention that half of the probes do not fit proves nothing, nor does one that only probes fit whose outputs were right before.
+        A convention that half of the probes do not fit proves nothing, unless ENOUGH fit one that was tried without a change and none was right,
+        nor does one that only probes fit whose outputs were right before.
         """
         key = self._key_of(chosen)
         if key in self.tried:
@@ -325,8 +334,15 @@ class Search:
         self.tried.add(key)
         subject = self.program.with_changes(chosen)
         trials = [] if subject is None else trials_of(subject, self.trial.exercise)
-        enough = [trial for trial in trials if 2 * len(trial.probes) >= len(self.trial.probes) and not sees_what_it_masks(trial)]
-        return any(trial.is_right_where_supported() and not self._right >= _answered(trial) for trial in enough)
+        enough = [trial for trial in trials if len(trial.probes) >= self._least(trial) and not sees_what_it_masks(trial)]
+        right = next((trial for trial in enough if trial.is_right_where_supported() and not self._right >= _answered(trial)), None)
+        self.num_proved = None if right is None else len(right.probes)
+        return right is not None
+
+    def _least(self, trial: Trial) -> float:
+        """Return the number of probes that prove the convention of a trial."""
+        half = len(self.trial.probes) / 2
+        return min(half, ENOUGH) if not self._right and trial.conventions in self.known else half
 
     @cached_property
     def _right(self) -> set[str]:
