@@ -199,6 +199,7 @@ def _longest(inputs: Inputs) -> int:
 
 SIZES = (
     ROLES.size("hidden_size", extent("down_weight", 0)),
+    ROLES.size("d_out", extent("query_weight", 0)),
     ROLES.size("head_dim", _head_dim),
     ROLES.size("value_dim", _head_dim),
     ROLES.size("intermediate_size", extent("up_weight", 0)),

@@ -246,19 +246,20 @@ def _readings(
 
 
 def _projected(parameters: Sequence[inspect.Parameter], exercise: Exercise, subject: Subject) -> Iterator[tuple[Binding, dict[str, Any]]]:
-    """Yield the reading of two required widths of the same meaning, `model_dim` and `embedding_dim`, between which the class projects."""
+    """Yield the reading of two widths of the same meaning, `model_dim` and `embedding_dim`, between which the class projects.
+
+    The first may be a number of the file, as in `nn.Linear(N_EMBD, n_embd)`.
+    """
     needed = [each.name for each in parameters if each.default is each.empty]
     sizes = {role.name: role for role in exercise.roles if is_size_role(role)}
-    alike = len(needed) == 2 and {"d_in", "d_out", "hidden_size"} <= set(sizes)
+    alike = len(needed) in (1, 2) and {"d_in", "d_out", "hidden_size"} <= set(sizes)
     if not alike or any(role.name != "hidden_size" for name in needed for role in roles_of_names([name], list(sizes.values())).values()):
         return
-    for entering, leaving in itertools.permutations(needed):
+    held = [name for name, value in vars(subject.module).items() if type(value) is int] if subject.module is not None else []
+    for entering, leaving in itertools.permutations(needed) if len(needed) == 2 else ((name, needed[0]) for name in held):
         of_linear = rf"Linear\(\s*(in_features *= *)?{re.escape(entering)}\s*,\s*(out_features *= *)?{re.escape(leaving)}\b"
         if len(re.findall(of_linear, subject.code)) >= MIN_PROJECTIONS:
-            yield (
-                Binding({each.name: sizes["d_in" if each.name == entering else "d_out"] for each in parameters if each.name in needed}),
-                {},
-            )
+            yield Binding({name: sizes["d_in" if name == entering else "d_out"] for name in needed}), {}
 
 
 MIN_PROJECTIONS = 3

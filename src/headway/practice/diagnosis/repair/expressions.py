@@ -10,7 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
-from headway.practice.diagnosis.repair.nesting import attending_elsewhere, interleaved, moved_inside, moved_outside, unstepped
+from headway.practice.diagnosis.repair.nesting import (
+    attending_elsewhere,
+    interleaved,
+    moved_inside,
+    moved_outside,
+    turned_inside_out,
+    unstepped,
+)
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
@@ -243,6 +250,9 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
             ast.BinOp(a, ast.Mult(), b), ast.Add() | ast.Sub(), ast.BinOp(c, ast.Mult(), d)
         ):  # a rotation with sine and cosine exchanged
             yield 1.25, ast.BinOp(ast.BinOp(a, ast.Mult(), d), node.op, ast.BinOp(c, ast.Mult(), b))
+        case ast.BinOp(ast.List([ast.Call() as made]), ast.Mult(), number):  # the same layer in every place
+            of_range = ast.comprehension(ast.Name("_", ast.Store()), parsed("range(N)", {"N": number}), [], 0)
+            yield 0.5, ast.ListComp(made, [of_range])
     is_whole = own is not None and own.kind == "int"
     for operator in usual.get(type(node.op), []):
         if is_whole and operator is ast.Pow:  # a size: the array would be too large
@@ -348,6 +358,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         for pair in ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3)):
             yield 1.3, ast.Call(node.func, [literal(pair[0]), literal(pair[1])], keywords)
     yield from moved_outside(node, context)
+    yield from turned_inside_out(node, context)
     yield from ((1.25, each) for each in interleaved(node, context.alias))
     yield from ((1.3, each) for each in (*attending_elsewhere(node, context), *unstepped(node)))
     for index, keyword in enumerate(keywords):

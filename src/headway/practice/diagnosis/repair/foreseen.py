@@ -96,7 +96,9 @@ class Foresight:
         if made is None:
             return 0.0
         root, old, path, new = made
-        frame = self.recorder.frames.get(id(root))
+        frame, own = self.recorder.frames.get(id(root)), self.recorder.values.get(id(root))
+        if own is not None and own.kind == "callable":  # a layer, whose value says nothing
+            return 0.0
         if frame is None or _has_effect(new) or not self._is_faithful(root, frame):
             return 0.0
         values: dict[int, Any] = {}
@@ -122,14 +124,13 @@ class Foresight:
                 cost = REACHES
         if cost:
             return cost
-        seen = self.recorder.values.get(id(root))
-        if seen is None:
+        if own is None:
             return RUNS
-        if seen.digest is not None and self.recorder.counts.get(id(root)) == 1 and digest(value) == seen.digest:
+        if own.digest is not None and self.recorder.counts.get(id(root)) == 1 and digest(value) == own.digest:
             return UNCHANGED
-        if seen.signature is None or not self.path.has(seen.signature):
+        if own.signature is None or not self.path.has(own.signature):
             return 0.0
-        return REORDERS if any(map(Milestones((seen.signature,)).reached, [_signatures(value)])) else LEAVES
+        return REORDERS if any(map(Milestones((own.signature,)).reached, [_signatures(value)])) else LEAVES
 
     def _expression(self, change: Change) -> tuple[ast.expr, ast.AST, list[_Place], ast.expr] | None:
         """Return the expression of the statement that a change concerns, the old node with its place, and the new one."""

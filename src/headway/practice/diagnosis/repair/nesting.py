@@ -33,6 +33,14 @@ def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.5, ast.BinOp(_called_with(node, operand.left, context), operand.op, operand.right)
 
 
+def turned_inside_out(node: ast.Call, context: Context) -> Iterator[Variant]:
+    """Yield a call of a call with the two exchanged: norm(layer(x)) as layer(norm(x)), square(mean(x)) as mean(square(x))."""
+    inner = _operand_of(node, context)
+    operand = None if inner is None else _operand_of(inner, context)
+    if inner is not None and operand is not None:
+        yield 1.35, _called_with(inner, _called_with(node, operand, context), context)
+
+
 def is_reordered(change: Change) -> bool:
     """Return True for a change that moves a term into a call, or out of one."""
     match change.old, change.new:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -45,7 +46,7 @@ WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 2400}
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
-SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 0.6
+SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 1.2
 """Shares of the work for one change, in turns for every convention, for more of them if no two are considered, and for two changes."""
 MAX_FIRST_TRIED = 300
 MAX_SAME = 4
@@ -197,6 +198,8 @@ def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: b
     alike = next((each for each in known if is_called_alike(each.trial, search.trial, probe)), None)
     if alike is None:
         found = [each for each in _candidates(search) if not (_is_of_option(each, search.trial) or _is_unseen(each, search.trial))]
+        if search.trial.call.is_wired and not search.raises:  # correct parts take the places of those that the constructor makes
+            found.sort(key=search.program.is_in_constructor)
         search.candidates = [each for each in found if not is_of_twins(each)] if is_doubted else found
     else:
         search.candidates, search.unit, search.num_reached = alike.candidates, alike.unit, alike.num_reached
@@ -235,9 +238,9 @@ def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise
         if search.work <= 0:
             break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
-        search.baseline = search.closeness_of((first,))
+        search.start_from(first)
         found = search.try_changes(_candidates(search, (first,), MAX_COST_OF_SECOND), (first,)) if search.work > 0 else None
-        search.order, search.baseline = order, baseline
+        search.order, search.baseline, search.max_near = order, baseline, math.inf
         if found is not None:
             return found
         search.work = left - share + max(search.work, 0.0)

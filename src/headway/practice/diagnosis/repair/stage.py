@@ -11,6 +11,7 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
+from headway.practice.diagnosis.adapters.block_calls import BlockCall
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -70,7 +71,7 @@ class Stage:
                 del made[key]
 
     def _call(self) -> Call:
-        if type(self.trial.call) not in (Call, InstanceCall):  # may hold results of its own
+        if type(self.trial.call) not in (Call, InstanceCall, BlockCall):  # may hold results of its own
             assert self._subject is not None
             return call_of(self.trial, self._subject)
         if not self._kept:

@@ -46,9 +46,12 @@ MAX_COMPLETED, WORK_OF_COMPLETED = 8, 60
 """Changes that call an unused part after which conventions are searched at once, and the work of that: most of them end early."""
 MAX_MEASURED = 6
 """Changes after which conventions are measured again although the program does not come nearer."""
-MAX_COST_IN_CONSTRUCTOR = 1.5
+MAX_COST_IN_CONSTRUCTOR, MAX_COST_OF_SURE = 1.5, 0.5
+"""Costs of the changes of constructors after which other assignments of the weights are tried, and of those after which they are tried at once."""
 MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
 """Changes of constructors whose instances are compared with the program's, and the numbers of an instance that count as one call."""
+WORK_OF_INSTANCE = 2.0
+"""Work of an instance that is constructed for a call."""
 ENOUGH = 4
 """Number of probes that prove a convention if no output was right before a change."""
 WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
@@ -82,6 +85,7 @@ class Search:
     in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     suited    changes after which another convention makes the first output right
     suited_pairs   second changes of pairs with the same effect
+    num_near, max_near   changes after which the program comes nearer than without them, and how many of them are measured again
     tried     changes after which all conventions have been tried, of all searches together
     steps     changes that come nearer, with the share of matching elements
     paths     right programs of the part and milestones, by the name of the probe
@@ -114,6 +118,8 @@ class Search:
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
     suited_pairs: list[Change] = field(default_factory=list)
+    num_near: int = 0
+    max_near: float = math.inf
     tried: set[Hashable] = field(default_factory=set)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
     paths: dict[str, tuple[list[Donor], Milestones]] = field(default_factory=dict)
@@ -143,7 +149,8 @@ class Search:
                 closeness, has_raised = self.closeness(call)
             if closeness == 1.0 and self.is_right(chosen):
                 return chosen
-            if closeness < 1.0 and self._suits_rivals(self.suited_pairs if before else self.suited):
+            is_likely = not before or int(closeness * len(self.order)) > int(self.baseline * len(self.order))
+            if closeness < 1.0 and is_likely and self._suits_rivals(self.suited_pairs if before else self.suited):
                 (self.suited_pairs if before else self.suited).append(change)
                 if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
@@ -164,6 +171,8 @@ class Search:
                     return chosen
             if is_first_construction and change.cost <= MAX_COST_IN_CONSTRUCTOR:
                 self.in_constructors.append(change)
+                if change.cost <= MAX_COST_OF_SURE and self.is_right_anyhow(chosen):
+                    return chosen
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
@@ -235,6 +244,11 @@ class Search:
         self.work -= self._work_per_search
         return True
 
+    def start_from(self, first: Change) -> None:
+        """Compare second changes with the program after a first one."""
+        self.baseline = self.closeness_of((first,))
+        self.num_near, self.max_near = 0, MAX_MEASURED
+
     def is_right(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if every probe matches after changes, in a fresh definition of the program."""
         return self.closeness_of(chosen) == 1.0
@@ -249,11 +263,14 @@ class Search:
 
         The second value is True if every call raised.
         """
-        trial, before = replace(self.trial, call=call), call.num_calls
+        trial, before, made = replace(self.trial, call=call), call.num_calls, getattr(call, "made", {})
+        num_made = len(made)
         share, has_raised = self._closeness(trial)
-        self.work -= (call.num_calls - before) * self.unit
+        self.work -= (call.num_calls - before) * self.unit + (len(made) - num_made) * WORK_OF_INSTANCE
         is_near = self.baseline < share < 1.0
-        if (self.may_measure and is_near) or (self.is_measured and share < 1.0 and (is_near or self.num_measured < MAX_MEASURED)):
+        self.num_near += is_near
+        may_measure = self.num_near <= self.max_near if is_near else self.num_measured < MAX_MEASURED
+        if share < 1.0 and may_measure and (self.is_measured or (self.may_measure and is_near)):
             self.num_measured += 1
             before = call.num_calls
             share = max(share, self._closeness(with_measured(trial, None if is_near else 1))[0])
