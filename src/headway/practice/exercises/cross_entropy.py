@@ -306,7 +306,13 @@ EXERCISE = Exercise(
     definition=functions.cross_entropy,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("logits"), ROLES("targets"), ROLES("ignored", off=-100), ROLES("smoothing", neutral=0.0, off=0.0), ROLES("penalty", neutral=0.0, off=0.0)),
+    roles=(
+        ROLES("logits"),
+        ROLES("targets"),
+        ROLES("ignored", off=-100),
+        ROLES("smoothing", neutral=0.0, off=0.0),
+        ROLES("penalty", neutral=0.0, off=0.0),
+    ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -132,7 +132,9 @@ def probes() -> tuple[Probe, ...]:
         held = {f"{part}_weight": draw.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
         return held | {f"{part}_bias": draw.numbers(shapes[part][0]) for part in biases}
 
-    def heads(query_len: int, key_len: int, num_heads: int, num_kv_heads: int, leading: tuple[int, ...] = (2,), head_dim: int = 4) -> Inputs:
+    def heads(
+        query_len: int, key_len: int, num_heads: int, num_kv_heads: int, leading: tuple[int, ...] = (2,), head_dim: int = 4
+    ) -> Inputs:
         sizes = {"query": (num_heads, query_len), "key": (num_kv_heads, key_len), "value": (num_kv_heads, key_len)}
         return {name: draw.numbers(*leading, *size, head_dim) for name, size in sizes.items()}
 

@@ -152,7 +152,7 @@ class Settled:
     def _unmasked(self, example: Inputs) -> list[Inputs]:
         """Return an example without masks, with None for masks, and with masks that hide nothing."""
         *batch, positions, _ = example["x"].shape
-        shapes = dict.fromkeys(((positions, positions), (*batch, positions, positions), (*batch, 1, 1, positions), (*batch, positions)))
+        shapes = dict.fromkeys(((positions, positions), (*batch, positions, positions), (*batch, positions)))
         return [
             example,
             example | dict.fromkeys(self.free),

@@ -387,4 +387,8 @@ def _repair(
 ) -> Repair | None:
     edits = edits_of(program, found)
     others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
-    return None if edits is None else Repair(edits, says(found), search.num_proved or len(search.order), num_evaluations, tuple(others.values()))
+    return (
+        None
+        if edits is None
+        else Repair(edits, says(found), search.num_proved or len(search.order), num_evaluations, tuple(others.values()))
+    )

@@ -85,6 +85,7 @@ class Search:
     in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     suited    changes after which another convention makes the first output right
     suited_pairs   second changes of pairs with the same effect
+    suiting   True for the first changes of pairs that have this effect by themselves
     num_near, max_near   changes after which the program comes nearer than without them, and how many of them are measured again
     tried     changes after which all conventions have been tried, of all searches together
     steps     changes that come nearer, with the share of matching elements
@@ -118,6 +119,7 @@ class Search:
     in_constructors: list[Change] = field(default_factory=list)
     suited: list[Change] = field(default_factory=list)
     suited_pairs: list[Change] = field(default_factory=list)
+    suiting: dict[Hashable, bool] = field(default_factory=dict)
     num_near: int = 0
     max_near: float = math.inf
     tried: set[Hashable] = field(default_factory=set)
@@ -149,9 +151,9 @@ class Search:
                 closeness, has_raised = self.closeness(call)
             if closeness == 1.0 and self.is_right(chosen):
                 return chosen
-            is_likely = not before or int(closeness * len(self.order)) > int(self.baseline * len(self.order))
-            if closeness < 1.0 and is_likely and self._suits_rivals(self.suited_pairs if before else self.suited):
-                (self.suited_pairs if before else self.suited).append(change)
+            suited = self.suited_pairs if before else self.suited
+            if closeness < 1.0 and self._suits_rivals(suited) and not (before and self._suits_alone(before, closeness)):
+                suited.append(change)
                 if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
             is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
@@ -248,6 +250,16 @@ class Search:
         """Compare second changes with the program after a first one."""
         self.baseline = self.closeness_of((first,))
         self.num_near, self.max_near = 0, MAX_MEASURED
+
+    def _suits_alone(self, before: tuple[Change, ...], closeness: float) -> bool:
+        """Return True if another convention makes the first output right without the last change, and this one makes no more probes match."""
+        if int(closeness * len(self.order)) > int(self.baseline * len(self.order)):
+            return False
+        key = self._key_of(before)
+        if key not in self.suiting:
+            self.closeness_of(before)
+            self.suiting[key] = self.rivals is not None and self.first is not None and self.rivals.suit(*self.first)
+        return self.suiting[key]
 
     def is_right(self, chosen: tuple[Change, ...]) -> bool:
         """Return True if every probe matches after changes, in a fresh definition of the program."""
