@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, m
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.observation import observe
@@ -31,7 +33,12 @@ MAX_RAISING = 24
 
 
 def call_of(trial: Trial, subject: Subject) -> Call:
-    """Return the trial's call for a changed subject, without what is known of the old one."""
+    """Return the trial's call for a changed subject, without what is known of the old one.
+
+    A function that takes its weights in a dict is called as a class that holds them.
+    """
+    if isinstance(trial.call, InstanceCall) and not inspect.isclass(subject.value):
+        subject = as_class(subject, trial.call.library) or subject
     fresh: dict[str, Any] = {name: {} for name in ("made", "unmade", "slots") if hasattr(trial.call, name)}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
 

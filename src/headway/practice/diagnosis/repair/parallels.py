@@ -21,6 +21,8 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
 
     arrays   variables that hold arrays
     """
+    for stored in _stored_alike(node, body, arrays):
+        yield 1.1, [node], [node, stored]
     if isinstance(node.targets[0], ast.Subscript):
         yield from _interleaved(node, body)
         yield from _written_alike(node, body)
@@ -40,6 +42,26 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+def _stored_alike(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) -> Iterator[ast.Assign]:
+    """Yield the assignments of other variables to what they were read from, as this one keeps its own: `state["v"] = v` next to `state["m"] = m`."""
+    target, value = node.targets[0], node.value
+    key = target.slice if isinstance(target, ast.Subscript) else None
+    is_by_key = isinstance(key, ast.Constant) and isinstance(value, ast.Name) and key.value == value.id
+    is_by_name = isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and target.attr == value.id
+    if not is_by_key and not is_by_name:
+        return
+    used = {ast.unparse(each) for statement in body for each in ast.walk(statement) if isinstance(each, ast.Subscript | ast.Attribute)}
+    stored = {ast.unparse(each.targets[0]) for each in body if isinstance(each, ast.Assign)}
+    for name in arrays:
+        other: ast.expr = (
+            ast.Subscript(target.value, ast.Constant(name), ast.Store())
+            if isinstance(target, ast.Subscript)
+            else ast.Attribute(target.value, name, ast.Store())  # type: ignore[attr-defined]
+        )
+        if ast.unparse(other) in used - stored:
+            yield ast.Assign([other], ast.Name(name, ast.Load()))
 
 
 def copied_lines(statements: Sequence[ast.stmt]) -> list[int]:
