@@ -93,10 +93,39 @@ ONE_MISTAKE = [
     ("merge_pair", MERGE, "i += 1", "i = 1"),
     ("rotary", PAIRED, "sin = np.concatenate([sin, sin], -1)", "sin = np.concatenate([cos, sin], -1)"),
 ]
+TOKENIZER = """
+class Tokenizer:
+    def __init__(self, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]]):
+        self.vocab, self.ids = vocab, {token: place for place, token in vocab.items()}
+        self.rank = {pair: place for place, pair in enumerate(merges)}
+
+    def encode(self, text):
+        tokens = [bytes([each]) for each in text.encode("utf-8")]
+        while len(tokens) > 1:
+            known = [pair for pair in zip(tokens, tokens[1:]) if pair in self.rank]
+            if not known:
+                break
+            first, second = min(known, key=self.rank.__getitem__)
+            merged, i = [], 0
+            while i < len(tokens):
+                if i < len(tokens) - 1 and (tokens[i], tokens[i + 1]) == (first, second):
+                    merged.append(first + second)
+                    i += 2
+                else:
+                    merged.append(tokens[i])
+                    i += 1
+            tokens = merged
+        return [self.ids[token] for token in tokens]
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+"""
+
 TWO_MISTAKES = [
     ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),
     ("gelu", GELU, [("x ** 3", "x ** 2"), ("0.5 * x", "0.25 * x")]),
     ("layer_norm", NORM_CLASS, [(", unbiased=False", ""), ("self.gain + self", "self.gain - self")]),
+    ("bpe_tokenizer", TOKENIZER, [("min(known", "max(known"), ("i += 2", "i += 1")]),
 ]
 
 

@@ -193,6 +193,105 @@ def train_bpe(text, num_merges):
     return merges
 """
 
+STATEFUL = """
+import torch
+
+class AdamW(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(params, {"lr": lr, "beta1": betas[0], "beta2": betas[1], "eps": eps, "weight_decay": weight_decay})
+
+    def step(self):
+        for group in self.param_groups:
+            lr, beta1, beta2 = group["lr"], group["beta1"], group["beta2"]
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["t"] = 0
+                    state["mean"] = torch.zeros_like(p)
+                    state["square"] = torch.zeros_like(p)
+                t, mean, square = state["t"] + 1, state["mean"], state["square"]
+                mean = beta1 * mean + (1 - beta1) * p.grad
+                square = beta2 * square + (1 - beta2) * p.grad**2
+                rate = lr * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
+                p.data -= lr * group["weight_decay"] * p.data
+                p.data -= rate * mean / (square.sqrt() + group["eps"])
+                state["t"] = t
+                state["mean"] = mean
+                state["square"] = square
+"""
+
+HEADS_IN_A_LIST = """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(d_model, width, bias=False) for width in (d_k, d_k, d_v))
+
+    def forward(self, q, k, v):
+        q, k, v = self.q(q), self.k(k), self.v(v)
+        return torch.softmax(q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5, dim=-1) @ v
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, h, d_model, d_k, d_v):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(d_model, d_k, d_v) for _ in range(h)])
+        self.W_O = nn.Linear(h * d_v, d_model, bias=False)
+
+    def forward(self, q, k, v):
+        return self.W_O(torch.cat([head(q, k, v) for head in self.heads], dim=-1))
+"""
+
+WEIGHTS_IN_A_DICT = """
+import jax
+import jax.numpy as jnp
+
+def feed_forward(params, x):
+    hidden = jax.nn.relu(jnp.matmul(x, params["w1"]) + params["b1"])
+    return jnp.matmul(hidden, params["w2"]) + params["b2"]
+"""
+
+SQUARES = """
+import numpy as np
+
+def rms_norm(x, weight, eps=1e-6):
+    return weight * x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + eps)
+"""
+
+ROTATED = """
+import torch
+from torch import nn
+
+class RoPE(nn.Module):
+    def __init__(self, head_dim, max_len=64):
+        super().__init__()
+        angles = torch.outer(torch.arange(max_len), 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim))
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, x, positions):
+        cos, sin = self.cos[positions], self.sin[positions]
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads, self.rope = num_heads, RoPE(d_model // num_heads)
+        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (each(x).view(batch, length, self.num_heads, -1).transpose(1, 2) for each in (self.W_q, self.W_k, self.W_v))
+        positions = torch.arange(length)
+        q = self.rope(q, positions)
+        k = self.rope(k, positions)
+        scores = q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5
+        scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
+        return self.W_o((torch.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(batch, length, width))
+"""
+
 SLIPS = [
     ("adam_optimizer", ADAM, "g**2", "self.mean[i]**2"),
     (
@@ -210,6 +309,11 @@ SLIPS = [
     ("adamw", ADAMW, "math.sqrt(1 - beta2**t) / (1 - beta1**t)", "math.sqrt(1 - beta1**t) / (1 - beta2**t)"),
     ("multi_head_attention", FUSED, "v = qkv[:, :, self.width + self.width :]", "v = qkv[:, :, self.width : self.width + self.width]"),
     ("bpe_train", MERGES, "max(counts, key=counts.get)", "max(counts)"),
+    ("adamw", STATEFUL, 'state["square"] = square', "pass"),
+    ("multi_head_attention", HEADS_IN_A_LIST, "[Head(d_model, d_k, d_v) for _ in range(h)]", "[Head(d_model, d_k, d_v)] * h"),
+    ("feed_forward", WEIGHTS_IN_A_DICT, 'hidden, params["w2"]) + params["b2"]', 'hidden, params["w2"])'),
+    ("rms_norm", SQUARES, "np.mean(np.square(x), axis=-1, keepdims=True)", "np.square(np.mean(x, axis=-1, keepdims=True))"),
+    ("causal_self_attention", ROTATED, "k = self.rope(k, positions)", "pass"),
 ]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.calls.timeout import TookTooLongError, TooManyIterationsError, count_iteration, time_limit
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.repair.many_programs import MORE_BYTES, many_programs
 from headway.practice.exercises import exercise
 
 
@@ -65,3 +67,18 @@ def swallow():
 def test_a_loop_that_swallows_the_first_exception_of_the_time_limit_ends():
     with pytest.raises(TookTooLongError), time_limit(0.05):
         swallow()
+
+
+def test_counted_loops_end_after_a_number_of_iterations():
+    with time_limit(20.0), pytest.raises(TooManyIterationsError):
+        while count_iteration():
+            pass
+    with time_limit(20.0):
+        assert count_iteration()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the address space in use is read from /proc")
+def test_a_changed_program_cannot_ask_for_more_memory_than_the_limit():
+    with many_programs(), pytest.raises(MemoryError):
+        np.ones(2 * MORE_BYTES, np.int8)
+    assert np.ones(2 * MORE_BYTES, np.int8)[0] == 1

@@ -142,7 +142,101 @@ class AttentionHead(nn.Module):
         return torch.softmax(q @ k.transpose(-2, -1) / self.root, dim=-1) @ v
 """
 
+WIDTH_OF_THE_FILE = """
+import torch
+from torch import nn
+
+N_EMBD = 32
+
+class AttentionHead(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.key = nn.Linear(N_EMBD, n_embd, bias=False)
+        self.query = nn.Linear(N_EMBD, n_embd, bias=False)
+        self.value = nn.Linear(N_EMBD, n_embd, bias=False)
+
+    def forward(self, x):
+        q, k = self.query(x), self.key(x)
+        return torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, dim=-1) @ self.value(x)
+"""
+
+GIVEN_SCALE = """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, d_k):
+        super().__init__()
+        self.scale = d_k ** -0.5
+
+    def forward(self, q, k, v, mask):
+        scores = torch.matmul(q, k.transpose(-2, -1)) * self.scale
+        if mask is not None:
+            scores = scores.masked_fill(mask, float("-inf"))
+        return torch.matmul(torch.softmax(scores, dim=-1), v)
+"""
+
+PROJECTED_WIDTH = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, head_num, emb_dim, proj_dim):
+        super().__init__()
+        assert proj_dim % head_num == 0
+        self.head_num = head_num
+        self.q, self.k, self.v = (nn.Linear(emb_dim, proj_dim) for _ in range(3))
+        self.out = nn.Linear(proj_dim, emb_dim)
+
+    def forward(self, x):
+        q, k, v = (each(x).unflatten(-1, (self.head_num, -1)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+
+class BlockGPT(nn.Module):
+    def __init__(self, head_num, emb_dim, proj_dim, ff_dim):
+        super().__init__()
+        self.mha = MultiHeadAttention(head_num, emb_dim, proj_dim)
+        self.ln_in, self.ln_out = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
+        self.ff = nn.Sequential(nn.Linear(emb_dim, ff_dim), nn.GELU(), nn.Linear(ff_dim, emb_dim))
+
+    def forward(self, x):
+        x = x + self.mha(self.ln_in(x))
+        return x + self.ff(self.ln_out(x))
+"""
+
+REQUIRED_PADDING = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, hidden_size, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(hidden_size, 3 * hidden_size), nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, x, attention_mask):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
+        scores = scores.masked_fill(attention_mask.unsqueeze(1).unsqueeze(2) == 0, torch.finfo(scores.dtype).min)
+        return self.out((torch.softmax(scores, dim=-1) @ v).transpose(1, 2).flatten(2))
+
+class BertBlock(nn.Module):
+    def __init__(self, hidden_size, num_heads):
+        super().__init__()
+        self.attention = Attention(hidden_size, num_heads)
+        self.ffn = nn.Sequential(nn.Linear(hidden_size, 4 * hidden_size), nn.GELU(approximate="tanh"), nn.Linear(4 * hidden_size, hidden_size))
+        self.ln1, self.ln2 = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
+
+    def forward(self, x, attention_mask):
+        x = self.ln1(x + self.attention(x, attention_mask))
+        return self.ln2(x + self.ffn(x))
+"""
+
 PROGRAMS = (
+    Program("AttentionHead", "self_attention", WIDTH_OF_THE_FILE, (("/ q.shape[-1] ** 0.5", "/ x.shape[-1] ** 0.5"),)),
+    Program("ScaledDotProductAttention", "scaled_dot_product_attention", GIVEN_SCALE, (("* self.scale", "/ 2"),)),
+    Program("BlockGPT", "transformer_block", PROJECTED_WIDTH, (("return x + self.ff", "return self.ff"),)),
+    Program("BertBlock", "encoder_layer", REQUIRED_PADDING, (("return self.ln2(x + self.ffn(x))", "return x + self.ln2(self.ffn(x))"),)),
     Program("MultiHeadAttention", "multi_head_attention", EXACT_LENGTH, (("@ v).transpose(1, 2).reshape", "@ v).reshape"),)),
     Program("TransformerBlock", "transformer_block", EXACT_LENGTH, (("return x + self.mlp", "return self.mlp"),)),
     Program("MultiHeadAttention", "multi_head_attention", FOLDED_HEADS, (("/ size**0.5", "/ self.d_model**0.5"),)),

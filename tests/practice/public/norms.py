@@ -82,4 +82,18 @@ class Norm(nn.Module):
             ("self.scale * normed", "normed"),
         ),
     ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import torch
+
+def softmax(x, dim):
+    dtype = x.dtype
+    x = x.to(torch.float32)
+    powers = torch.exp(x - torch.amax(x, dim=dim, keepdim=True))
+    return (powers / powers.sum(dim=dim, keepdim=True)).to(dtype)
+""",
+        (("powers.sum(dim=dim, keepdim=True)", "powers.sum()"),),
+    ),
 )

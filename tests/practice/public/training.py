@@ -103,4 +103,18 @@ class Adam:
 """,
         (("v / (1 - self.beta2**t)", "v / (1 - self.beta**t)"), ("gradient**2", "gradient")),
     ),
+    Program(
+        "cross_entropy_with_z_loss",
+        "cross_entropy",
+        """
+import torch
+
+def cross_entropy_with_z_loss(inputs, targets, z_weight=1e-4):
+    logs = torch.log_softmax(inputs, dim=-1)
+    loss = -logs.gather(-1, targets.unsqueeze(-1)).mean()
+    penalty = torch.logsumexp(inputs, dim=-1).square().mean()
+    return loss + z_weight * penalty, loss, penalty
+""",
+        (("-logs.gather", "logs.gather"),),
+    ),
 )

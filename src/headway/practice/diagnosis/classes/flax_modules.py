@@ -151,7 +151,11 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
 
     with nullcontext() if intercept is None else linen.intercept_methods(intercept), _shapes_kept():
         if action == "init":
-            with jax_on_numpy():  # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
+            with (
+                jax_on_numpy(),
+                _one_key(),
+                constant_draws(MOST_DRAWN),
+            ):  # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
                 return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
 
         def applied(given: tuple[Any, ...]) -> Any:
@@ -167,6 +171,53 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
 def random_key(name: str) -> Any:
     """Return a value for a parameter that takes a random key, or the random numbers of `flax.nnx`: `rngs`."""
     return sys.modules["flax.nnx"].Rngs(0) if name.endswith("rngs") and "flax.nnx" in sys.modules else _key()
+
+
+@contextmanager
+def _one_key() -> Iterator[None]:
+    """Draw all initial values with one key: Flax takes as long to derive one for each of them as to draw."""
+    scope: Any = sys.modules["flax.core.scope"]
+    own = getattr(scope, "_fold_in_static", None)
+    if own is None:
+        yield
+        return
+    scope._fold_in_static = lambda key, data: key
+    try:
+        yield
+    finally:
+        scope._fold_in_static = own
+
+
+FILLED = 0.1
+"""Number of weights that are not drawn; not zero, which would hide a layer that is added to something."""
+MOST_DRAWN = 100_000
+"""Size up to which initial values are drawn: a vocabulary or a width that no probe gives may have its own large default."""
+
+
+@contextmanager
+def constant_draws(most: int) -> Iterator[None]:
+    """Let JAX's initializers fill arrays of more than this many numbers with one number."""
+    random: Any = getattr(sys.modules.get("jax._src.nn.initializers"), "random", None)
+    own = {name: getattr(random, name) for name in ("normal", "uniform", "truncated_normal") if hasattr(random, name)}
+
+    def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
+        def draw(*operands: Any, **named: Any) -> Any:
+            given = inspect.signature(function).bind(*operands, **named)
+            given.apply_defaults()
+            shape = given.arguments["shape"] or ()
+            if math.prod(shape) <= most:
+                return function(*operands, **named)
+            return sys.modules["jax"].numpy.full(shape, FILLED, given.arguments["dtype"])
+
+        return draw
+
+    for name, function in own.items():
+        setattr(random, name, drawn(function))
+    try:
+        yield
+    finally:
+        for name, function in own.items():
+            setattr(random, name, function)
 
 
 _SHAPES: dict[Any, Any] = {}

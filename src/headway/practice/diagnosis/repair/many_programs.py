@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headway.practice.diagnosis.classes.flax_modules import FILLED, constant_draws
+
 RANDOM = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_")
 """Functions of torch.nn.init that draw numbers."""
-FILLED = 0.1
-"""Number in their place; not zero, which would hide a layer that is added to something."""
 
 
 MORE_BYTES = 2**30
@@ -20,13 +20,13 @@ MORE_BYTES = 2**30
 
 @contextmanager
 def many_programs() -> Iterator[None]:
-    """Fill the weights of new layers of torch with one number, and refuse large arrays."""
+    """Fill the weights of new layers of torch and Flax with one number, and refuse large arrays."""
     init = getattr(getattr(sys.modules.get("torch"), "nn", None), "init", None)
     own = {name: getattr(init, name) for name in RANDOM if hasattr(init, name)}
     for name in own:
         setattr(init, name, _filled)
     try:
-        with _limited_memory():
+        with constant_draws(most=0), _limited_memory():
             yield
     finally:
         for name, function in own.items():
