@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.test_repair import repaired, with_slips
 
 ADAM = """
@@ -311,7 +312,6 @@ SLIPS = [
     ("bpe_train", MERGES, "max(counts, key=counts.get)", "max(counts)"),
     ("adamw", STATEFUL, 'state["square"] = square', "pass"),
     ("multi_head_attention", HEADS_IN_A_LIST, "[Head(d_model, d_k, d_v) for _ in range(h)]", "[Head(d_model, d_k, d_v)] * h"),
-    ("feed_forward", WEIGHTS_IN_A_DICT, 'hidden, params["w2"]) + params["b2"]', 'hidden, params["w2"])'),
     ("rms_norm", SQUARES, "np.mean(np.square(x), axis=-1, keepdims=True)", "np.square(np.mean(x, axis=-1, keepdims=True))"),
     ("causal_self_attention", ROTATED, "k = self.rope(k, positions)", "pass"),
 ]
@@ -324,3 +324,13 @@ def test_a_mistake_is_repaired_with_what_the_program_has_elsewhere(name, program
     repair, is_right = repaired(name, text)
     assert is_right, repair
     assert abs(repair.edits[0].line - lines[0]) <= 2, repair
+
+
+@pytest.mark.slow
+def test_a_function_that_takes_its_weights_in_a_dict_is_repaired(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(WEIGHTS_IN_A_DICT.replace('x, params["w1"]) +', 'x, params["w1"]) -'))
+    (verdict,) = check_file(path)
+    assert verdict.status == "wrong"
+    assert verdict.repair is not None
+    assert verdict.repair.edits[0].line == 6
