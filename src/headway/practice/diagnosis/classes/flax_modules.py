@@ -151,11 +151,8 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
 
     with nullcontext() if intercept is None else linen.intercept_methods(intercept), _shapes_kept():
         if action == "init":
-            with (
-                jax_on_numpy(),
-                _one_key(),
-                constant_draws(MOST_DRAWN),
-            ):  # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
+            # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
+            with jax_on_numpy(), _one_key(), constant_draws(MOST_DRAWN):
                 return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
 
         def applied(given: tuple[Any, ...]) -> Any:
