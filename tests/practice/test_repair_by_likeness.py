@@ -314,6 +314,7 @@ SLIPS = [
     ("multi_head_attention", HEADS_IN_A_LIST, "[Head(d_model, d_k, d_v) for _ in range(h)]", "[Head(d_model, d_k, d_v)] * h"),
     ("rms_norm", SQUARES, "np.mean(np.square(x), axis=-1, keepdims=True)", "np.square(np.mean(x, axis=-1, keepdims=True))"),
     ("causal_self_attention", ROTATED, "k = self.rope(k, positions)", "pass"),
+    ("causal_self_attention", ROTATED, "@ v).transpose(1, 2).reshape(batch", "@ v).view(batch"),
 ]
 
 

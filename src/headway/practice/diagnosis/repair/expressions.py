@@ -374,6 +374,10 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
             if isinstance(node.func, ast.Attribute) and not is_module(node.func.value, context)
             else (arguments or [node])[0]
         )
+        seen = context.expressions.get(id(base))
+        if name == "view" and seen is not None and len(seen.shape) > 3:  # heads that are merged without moving their axis
+            moved = parsed("E.transpose(1, 2).reshape", {"E": base})
+            yield 1.15, ast.Call(moved, arguments, keywords)
         for text in table()["transposes"].get(context.library, ()):
             yield 1.5, parsed(text.replace(f"{ALIASES[context.library]}.", f"{context.alias}."), {"E": base})
     if id(node) not in context.expressions:
