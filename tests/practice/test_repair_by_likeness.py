@@ -143,14 +143,19 @@ class AdamW(torch.optim.Optimizer):
             lr, beta1, beta2 = group["lr"], group["beta1"], group["beta2"]
             for p in group["params"]:
                 state = self.state[p]
-                t = state.get("t", 1)
-                mean = beta1 * state.get("mean", 0) + (1 - beta1) * p.grad.data
-                square = beta2 * state.get("square", 0) + (1 - beta2) * p.grad.data**2
+                if not state:
+                    state["t"] = 1
+                    state["mean"] = torch.zeros_like(p)
+                    state["square"] = torch.zeros_like(p)
+                t, mean, square = state["t"], state["mean"], state["square"]
+                mean = beta1 * mean + (1 - beta1) * p.grad.data
+                square = beta2 * square + (1 - beta2) * p.grad.data**2
                 rate = lr * math.sqrt(1 - beta2**t) / (1 - beta1**t)
                 p.data -= rate * mean / (square.sqrt() + group["eps"])
                 p.data -= lr * group["weight_decay"] * p.data
                 state["t"] = t + 1
-                state["mean"], state["square"] = mean, square
+                state["mean"] = mean
+                state["square"] = square
 """
 
 FUSED = """
@@ -194,33 +199,6 @@ def train_bpe(text, num_merges):
     return merges
 """
 
-STATEFUL = """
-import torch
-
-class AdamW(torch.optim.Optimizer):
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-        super().__init__(params, {"lr": lr, "beta1": betas[0], "beta2": betas[1], "eps": eps, "weight_decay": weight_decay})
-
-    def step(self):
-        for group in self.param_groups:
-            lr, beta1, beta2 = group["lr"], group["beta1"], group["beta2"]
-            for p in group["params"]:
-                state = self.state[p]
-                if not state:
-                    state["t"] = 0
-                    state["mean"] = torch.zeros_like(p)
-                    state["square"] = torch.zeros_like(p)
-                t, mean, square = state["t"] + 1, state["mean"], state["square"]
-                mean = beta1 * mean + (1 - beta1) * p.grad
-                square = beta2 * square + (1 - beta2) * p.grad**2
-                rate = lr * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
-                p.data -= lr * group["weight_decay"] * p.data
-                p.data -= rate * mean / (square.sqrt() + group["eps"])
-                state["t"] = t
-                state["mean"] = mean
-                state["square"] = square
-"""
-
 HEADS_IN_A_LIST = """
 import torch
 from torch import nn
@@ -251,6 +229,20 @@ import jax.numpy as jnp
 def feed_forward(params, x):
     hidden = jax.nn.relu(jnp.matmul(x, params["w1"]) + params["b1"])
     return jnp.matmul(hidden, params["w2"]) + params["b2"]
+"""
+
+FLAX = """
+import flax.linen as nn
+
+class MLP(nn.Module):
+    d_model: int
+    d_ff: int
+
+    @nn.compact
+    def __call__(self, x):
+        hidden = nn.relu(nn.Dense(self.d_ff)(x))
+        hidden = nn.Dense(self.d_model)(hidden)
+        return -hidden
 """
 
 SQUARES = """
@@ -310,7 +302,7 @@ SLIPS = [
     ("adamw", ADAMW, "math.sqrt(1 - beta2**t) / (1 - beta1**t)", "math.sqrt(1 - beta1**t) / (1 - beta2**t)"),
     ("multi_head_attention", FUSED, "v = qkv[:, :, self.width + self.width :]", "v = qkv[:, :, self.width : self.width + self.width]"),
     ("bpe_train", MERGES, "max(counts, key=counts.get)", "max(counts)"),
-    ("adamw", STATEFUL, 'state["square"] = square', "pass"),
+    ("adamw", ADAMW, 'state["square"] = square', "pass"),
     ("multi_head_attention", HEADS_IN_A_LIST, "[Head(d_model, d_k, d_v) for _ in range(h)]", "[Head(d_model, d_k, d_v)] * h"),
     ("rms_norm", SQUARES, "np.mean(np.square(x), axis=-1, keepdims=True)", "np.square(np.mean(x, axis=-1, keepdims=True))"),
     ("causal_self_attention", ROTATED, "k = self.rope(k, positions)", "pass"),
@@ -335,3 +327,14 @@ def test_a_function_that_takes_its_weights_in_a_dict_is_repaired(tmp_path):
     assert verdict.status == "wrong"
     assert verdict.repair is not None
     assert verdict.repair.edits[0].line == 6
+
+
+@pytest.mark.slow
+def test_a_module_of_flax_whose_weights_fit_two_orders_is_repaired(tmp_path):
+    pytest.importorskip("flax")
+    path = tmp_path / "mine.py"
+    path.write_text(FLAX)
+    (verdict,) = check_file(path)
+    assert [cause.name for cause in verdict.causes] == ["scale"]
+    assert verdict.repair is not None
+    assert verdict.repair.edits[0].line == 12

@@ -21,7 +21,6 @@ from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, bec
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
-from headway.practice.diagnosis.repair.many_programs import many_programs
 from headway.practice.diagnosis.repair.program import Findings, program_of
 from headway.practice.diagnosis.repair.remaining import PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
@@ -119,8 +118,7 @@ def with_repair(
     is_single = may_be_elsewhere or (is_open and not _is_named(subject, exercise))
     known = verdict.trial if is_known and verdict.status == "wrong" else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
-    with many_programs():
-        repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
+    repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
     if isinstance(repair, PartOfRepair):
         return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
     if repair is not None and chosen is subject and _is_coincidence(verdict, repair):

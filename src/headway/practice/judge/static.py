@@ -13,6 +13,8 @@ from headway.practice.diagnosis.reading.subject import definitions, first_line, 
 MAX_CHARS = 2_000_000
 PRELOADED = ("torch", "jax")
 """Array libraries that are imported before the file is; NumPy always is."""
+OF_JAX = {"flax", "equinox"}
+"""Libraries of modules that import JAX."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Facts:
                later, that line
     shadowed   lines of earlier definitions of a name
     functions  those of the names that are functions
-    imports    top-level packages that the file imports
+    imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, tests, and methods
     trains     True if running the file trains a model, which takes long and defines nothing
@@ -56,6 +58,7 @@ def facts_of(text: str) -> Facts:
         for name, line in _bindings(tree.body):
             bound.setdefault(name, []).append(line)
         imports = {name.partition(".")[0] for name in imported(ast.walk(tree))}
+        imports |= {"jax"} if imports & OF_JAX else set()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}

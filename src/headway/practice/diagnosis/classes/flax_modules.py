@@ -12,13 +12,14 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
+from headway.practice.diagnosis.calls.replacing import replaced
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
 EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
@@ -170,19 +171,9 @@ def random_key(name: str) -> Any:
     return sys.modules["flax.nnx"].Rngs(0) if name.endswith("rngs") and "flax.nnx" in sys.modules else _key()
 
 
-@contextmanager
-def _one_key() -> Iterator[None]:
+def _one_key() -> AbstractContextManager[None]:
     """Draw all initial values with one key: Flax takes as long to derive one for each of them as to draw."""
-    scope: Any = sys.modules["flax.core.scope"]
-    own = getattr(scope, "_fold_in_static", None)
-    if own is None:
-        yield
-        return
-    scope._fold_in_static = lambda key, data: key
-    try:
-        yield
-    finally:
-        scope._fold_in_static = own
+    return replaced(sys.modules["flax.core.scope"], {"_fold_in_static": lambda key, data: key})
 
 
 FILLED = 0.1
@@ -191,15 +182,16 @@ MOST_DRAWN = 100_000
 """Size up to which initial values are drawn: a vocabulary or a width that no probe gives may have its own large default."""
 
 
-@contextmanager
-def constant_draws(most: int) -> Iterator[None]:
+def constant_draws(most: int) -> AbstractContextManager[None]:
     """Let JAX's initializers fill arrays of more than this many numbers with one number."""
-    random: Any = getattr(sys.modules.get("jax._src.nn.initializers"), "random", None)
-    own = {name: getattr(random, name) for name in ("normal", "uniform", "truncated_normal") if hasattr(random, name)}
+    random = getattr(sys.modules.get("jax._src.nn.initializers"), "random", None)
 
     def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @wraps(function)  # it may be wrapped again inside the context
         def draw(*operands: Any, **named: Any) -> Any:
-            given = inspect.signature(function).bind(*operands, **named)
+            given = signature.bind(*operands, **named)
             given.apply_defaults()
             shape = given.arguments["shape"] or ()
             if math.prod(shape) <= most:
@@ -208,21 +200,15 @@ def constant_draws(most: int) -> Iterator[None]:
 
         return draw
 
-    for name, function in own.items():
-        setattr(random, name, drawn(function))
-    try:
-        yield
-    finally:
-        for name, function in own.items():
-            setattr(random, name, function)
+    names = [name for name in ("normal", "uniform", "truncated_normal") if hasattr(random, name)]
+    return replaced(random, {name: drawn(getattr(random, name)) for name in names})
 
 
 _SHAPES: dict[Any, Any] = {}
 """Shapes of parameters by the names and the arguments of their initializers."""
 
 
-@contextmanager
-def _shapes_kept() -> Iterator[None]:
+def _shapes_kept() -> AbstractContextManager[None]:
     """Keep the shapes of parameters: Flax traces the initializer of each parameter in each call to check its shape, half of the time of a call."""
     import jax
 
@@ -243,11 +229,7 @@ def _shapes_kept() -> Iterator[None]:
             _SHAPES[key] = own(function)
         return _SHAPES[key]
 
-    vars(jax)["eval_shape"] = eval_shape
-    try:
-        yield
-    finally:
-        vars(jax)["eval_shape"] = own
+    return replaced(jax, {"eval_shape": eval_shape})
 
 
 @cache
@@ -287,12 +269,22 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
+class _Weights(dict[str, Any]):
+    """Weights that keep their shapes, as parameters of PyTorch do: another order of them is refused before it changes an instance for good."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        own = self.get(key)
+        if not isinstance(own, dict | None) and own.shape != value.shape:
+            raise ValueError(f"got a weight of shape {value.shape}, expected {own.shape}")
+        super().__setitem__(key, value)
+
+
 def _opened(tree: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
     """Return a tree of weights with the names of PyTorch, lists as dicts by place, and matrices with two axes.
 
     owner   name of the module whose weights they are
     """
-    opened: dict[str, Any] = {}
+    opened = _Weights()
     for name, each in tree.items():
         holder, key = opened, WEIGHTS.get(name, name)
         if (place := _place(name, tree)) is not None:

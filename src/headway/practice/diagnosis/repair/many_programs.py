@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headway.practice.diagnosis.calls.replacing import replaced
 from headway.practice.diagnosis.classes.flax_modules import FILLED, constant_draws
 
 RANDOM = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_")
 """Functions of torch.nn.init that draw numbers."""
-
 
 MORE_BYTES = 2**30
 """Address space that may be mapped in addition: a changed size can ask for any amount, and the process ends at its limit of memory."""
@@ -22,15 +22,8 @@ MORE_BYTES = 2**30
 def many_programs() -> Iterator[None]:
     """Fill the weights of new layers of torch and Flax with one number, and refuse large arrays."""
     init = getattr(getattr(sys.modules.get("torch"), "nn", None), "init", None)
-    own = {name: getattr(init, name) for name in RANDOM if hasattr(init, name)}
-    for name in own:
-        setattr(init, name, _filled)
-    try:
-        with constant_draws(most=0), _limited_memory():
-            yield
-    finally:
-        for name, function in own.items():
-            setattr(init, name, function)
+    with replaced(init, dict.fromkeys(RANDOM, _filled)), constant_draws(most=0), _limited_memory():
+        yield
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.reading.trees import names_in, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
+from headway.practice.diagnosis.repair.many_programs import many_programs
 from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.outcomes import (
@@ -47,7 +48,7 @@ LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
 SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 1.2
-"""Shares of the work for one change, in turns for every convention, for more of them if no two are considered, and for two changes."""
+"""Shares of the work for one change, in turns for every convention, for more of them if no two are considered, and work for two changes in addition."""
 MAX_FIRST_TRIED = 300
 MAX_SAME = 4
 RECORDING = 2.0
@@ -93,6 +94,7 @@ class Extent:
 ALL = Extent()
 
 
+@many_programs()
 def find_repair(
     subject: Subject, trials: Sequence[Trial], findings: Findings = NO_FINDINGS, extent: Extent = ALL, known: Trial | None = None
 ) -> Repair | None:
@@ -217,9 +219,10 @@ def _is_of_option(change: Change, trial: Trial) -> bool:
 
 def _is_unseen(change: Change, trial: Trial) -> bool:
     """Return True for a change that leaves out a rotation where the program is judged without it."""
-    is_unrotated = isinstance(trial.call, InstanceCall) and trial.call.construction.is_unrotated
+    if not (isinstance(trial.call, InstanceCall) and trial.call.construction.is_unrotated):
+        return False
     before, after = ("".join(map(ast.dump, each if isinstance(each, list) else [each])) for each in (change.old, change.new))
-    return is_unrotated and leaves_out_rotation(before, after)
+    return leaves_out_rotation(before, after)
 
 
 def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise: bool) -> tuple[Change, ...] | None:
@@ -386,9 +389,7 @@ def _repair(
     program: Program, search: Search, found: tuple[Change, ...], num_evaluations: int, alternatives: Sequence[Change] = ()
 ) -> Repair | None:
     edits = edits_of(program, found)
+    if edits is None:
+        return None
     others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
-    return (
-        None
-        if edits is None
-        else Repair(edits, says(found), search.num_proved or len(search.order), num_evaluations, tuple(others.values()))
-    )
+    return Repair(edits, says(found), search.num_proved or len(search.order), num_evaluations, tuple(others.values()))

@@ -45,7 +45,7 @@ MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 MAX_COMPLETED, WORK_OF_COMPLETED = 8, 60
 """Changes that call an unused part after which conventions are searched at once, and the work of that: most of them end early."""
 MAX_MEASURED = 6
-"""Changes after which conventions are measured again although the program does not come nearer."""
+"""Changes after which conventions are measured again: first ones although the program does not come nearer, and second ones if it does."""
 MAX_COST_IN_CONSTRUCTOR, MAX_COST_OF_SURE = 1.5, 0.5
 """Costs of the changes of constructors after which other assignments of the weights are tried, and of those after which they are tried at once."""
 MAX_CONSTRUCTED, NUMBERS_PER_UNIT = 80, 2000
