@@ -21,7 +21,7 @@ import pytest
 import headway
 from headway.practice.diagnosis import sandbox
 from headway.practice.diagnosis.sandbox import CheckFailedError, check_file
-from headway.practice.judge import confinement
+from headway.practice.judge import confinement, process
 
 pytestmark = pytest.mark.sampled(5)
 
@@ -37,6 +37,15 @@ def check(path, tmp_path, **options):
     folder = tmp_path / "hand_in"
     folder.mkdir()
     return check_file(Path(shutil.copy(path, folder / f"{path.stem}.py")), **options)
+
+
+def idle_servers():
+    """Return the processes of servers that wait for the next file: each of them and the first process of its own tree."""
+    found = set()
+    for server, _ in process._IDLE.values():
+        below = confinement.descendants(server.pid)
+        found |= {server.pid, *(below if len(below) == 1 else ())}
+    return found
 
 
 def is_accepted(verdicts):
@@ -72,11 +81,11 @@ def test_no_process_outlives_the_check(path, tmp_path, monkeypatch):
     try:
         verdicts = check(path, tmp_path, timeout_seconds=1)
     finally:
-        left = set(confinement.descendants(os.getpid())) - before
+        left = set(confinement.descendants(os.getpid())) - before - idle_servers()
         ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
     assert not is_accepted(verdicts)
     assert time.monotonic() - begun < 250  # the files sleep for 300 seconds
-    assert not {process for process in left if Path(f"/proc/{process}/stat").read_text().split(") ")[1][0] != "Z"}
+    assert not {each for each in left if Path(f"/proc/{each}/stat").read_text().split(") ")[1][0] != "Z"}
 
 
 @ON_LINUX

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 import textwrap
 
 import pytest
 
 from headway.practice.diagnosis.sandbox import CheckFailedError, check_file
+from headway.practice.judge import confinement, process
 from headway.practice.judge.process import Conversation
 
 RIGHT = """
@@ -23,6 +25,42 @@ def checked(tmp_path, text, **options):
     path = tmp_path / "mine.py"
     path.write_text(textwrap.dedent(text))
     return check_file(path, **options)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems start a process for each file")
+def test_a_file_does_not_change_the_verdict_on_the_next_although_both_have_one_server(tmp_path):
+    path = tmp_path / "softmax.py"
+    path.write_text(textwrap.dedent(RIGHT))
+    assert all(verdict.is_correct for verdict in check_file(path))
+    (server, _) = next(reversed(process._IDLE.values()))
+    hostile = """
+        import builtins, numpy, os, signal, sys
+        sys.modules["headway.practice.outputs"].is_same = lambda *given, **named: True
+        numpy.exp = lambda x: x * 0
+        builtins.sum = None
+        if os.fork() == 0:
+            os.setsid()
+            while True:
+                pass
+    """
+    checked(tmp_path, hostile + RIGHT, timeout_seconds=3)
+    again = check_file(path)
+    assert [verdict.status for verdict in again] == ["correct"]
+    path.write_text(textwrap.dedent(RIGHT).replace(" - x", " + x"))
+    assert not check_file(path)[0].is_correct
+    kept = [each.pid for each, _ in process._IDLE.values()]
+    assert server.poll() is not None or server.pid in kept
+    (last, _) = next(reversed(process._IDLE.values()))
+    assert len(confinement.descendants(last.pid)) <= 1
+
+
+def test_files_with_the_same_imports_share_a_server(tmp_path):
+    if sys.platform != "linux":
+        pytest.skip("other systems start a process for each file")
+    checked(tmp_path, RIGHT)
+    before = next(reversed(process._IDLE.values()))
+    checked(tmp_path, RIGHT.replace(" - x", " + x"))
+    assert next(reversed(process._IDLE.values())) is before
 
 
 def test_an_earlier_definition_of_a_name_is_reported(tmp_path):

@@ -15,8 +15,9 @@ from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
-from headway.practice.diagnosis.reading.missing import broken_imports
+from headway.practice.diagnosis.reading.missing import broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
+from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.exercise import Exercise
@@ -53,6 +54,7 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
     try:
         tree = _without_cuda(ast.parse(text))
         prepare_imports(module, path, tree, _run_definitions)
+        restore_removed({*sys.modules, *imported(ast.walk(tree))})
         run(module, tree)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)

@@ -91,7 +91,8 @@ def check_file(
         report = checker.examined()
         confirmed = checker.confirmed(report, secrets.randbits(60) if seed is None else seed, is_own=is_own)
     verdicts = [_finished(verdict, facts) for verdict in confirmed]
-    return sorted([*verdicts, *_missing(verdicts, facts, named)], key=lambda verdict: verdict.line)
+    verdicts = sorted([*verdicts, *_missing(verdicts, facts, named)], key=lambda verdict: verdict.line)
+    return [*(_with_removed(each, facts) for each in verdicts[:1]), *verdicts[1:]]
 
 
 class _Checker:
@@ -328,6 +329,13 @@ def _finished(verdict: Verdict, facts: Facts) -> Verdict:
         return replace(verdict, line=line)
     note = TEXTS["shadowed"].format(lines=", ".join(map(str, earlier)), name=verdict.subject, line=line)
     return replace(verdict, line=line, notes=(*verdict.notes, note))
+
+
+def _with_removed(verdict: Verdict, facts: Facts) -> Verdict:
+    """Return the first verdict of a file with a note on each name in the file that a later version of its library does not have."""
+    uses = {use.name: use for use in reversed(facts.removed)}
+    notes = [TEXTS["removed"].format(line=use.line, name=use.name, instead=use.instead) for use in reversed(uses.values())]
+    return replace(verdict, notes=(*verdict.notes, *notes))
 
 
 def _missing(verdicts: Sequence[Verdict], facts: Facts, named: str | None) -> list[Verdict]:

@@ -14,7 +14,7 @@ from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases
+from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases, with_zero
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_self_attention")
@@ -102,6 +102,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected, masked", draw.three(5, 5, 4, ()) | {"mask": causal_mask}, MATRICES),
         Probe("full context", draw.itself(2, 5, 7) | held | {"context_length": 5}, BATCH),
         Probe("full context, heads", draw.itself(2, 5, 12) | fused | heads | {"context_length": 5}, BATCH),
+        Probe("a zero", with_zero(draw.itself(2, 5, 7)) | held, BATCH),
+        Probe("heads, a zero", with_zero(draw.itself(2, 5, 12)) | many | heads, BATCH),
         Probe("heads, one position", draw.itself(2, 1, 12) | fused | heads, BATCH),
         Probe("single, masked", draw.itself(5, 7) | held | {"mask": causal_mask}, SINGLE, UNBATCHED),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),

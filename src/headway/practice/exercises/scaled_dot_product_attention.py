@@ -148,6 +148,7 @@ def probes() -> tuple[Probe, ...]:
             TEXTS["wrong_for_integers"],
         ),
         Probe("batch", operands(3, 5, 8, 7, (2,)), BATCH),
+        Probe("batch, causal", operands(5, 5, 4, 7, (2,)) | {"is_causal": True}, BATCH),
         Probe("heads", operands(3, 5, 4, 7, (2, 6)), HEADS),
         Probe("heads, square", operands(4, 4, 4, 4, (4, 4)), HEADS),
         Probe("heads, masked", operands(3, 5, 8, 7, (2, 6)) | {"mask": mask}, HEADS),

@@ -12,7 +12,20 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
+from headway.practice.recipes.sequences import (
+    BATCH,
+    LENGTHS,
+    MASK,
+    MATRICES,
+    PADDING,
+    SINGLE,
+    UNBATCHED,
+    WHOLE,
+    WIDTHS,
+    Draw,
+    whole,
+    with_zero,
+)
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -75,6 +88,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("biases, padded", draw.itself(2, 5, 7) | biased | {"mask": padding}, BATCH),
         Probe("single, masked", draw.itself(5, 7) | held | {"mask": MASK}, SINGLE, UNBATCHED),
         Probe("causal", draw.itself(2, 5, 7) | held | {"is_causal": True}, BATCH),
+        Probe("a zero", with_zero(draw.itself(2, 5, 7)) | held, BATCH),
         Probe("masked and causal", draw.itself(2, 5, 7) | held | {"mask": MASK, "is_causal": True}, BATCH),
         Probe("output", draw.itself(2, 5, 7) | mixed, BATCH),
         Probe("output, masked", draw.itself(2, 5, 7) | mixed | {"mask": MASK}, BATCH),

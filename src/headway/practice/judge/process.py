@@ -96,15 +96,35 @@ class Confined:
 
     def __enter__(self) -> Confined:
         if HAS_FORKS:
-            self.process, self.control = _SPARE.pop() if _SPARE else _new_server()
+            key = self._imported()
+            self.process, self.control = _IDLE.pop(key) if key in _IDLE else self._new()
             self.replies = self.control.makefile("rb")
-            with suppress(OSError):
-                write_frame(_SocketFile(self.control), " ".join(self.libraries).encode())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._keep()
         self.end()
         self.folder.cleanup()
+
+    def _imported(self) -> tuple[Any, ...]:
+        """Return what two servers must have in common so that one can take the place of the other."""
+        return (*self.libraries, *sorted(child_environment().items()))
+
+    def _new(self) -> _Server:
+        process, control = _SPARE.pop() if _SPARE else _new_server()
+        with suppress(OSError):
+            write_frame(_SocketFile(control), " ".join(self.libraries).encode())
+        return process, control
+
+    def _keep(self) -> None:
+        """Leave a server that nothing runs in to the next file that imports the same libraries."""
+        if self.control is None or self.process is None or self.process.poll() is not None or self._imported() in _IDLE:
+            return
+        while len(_IDLE) >= MOST_IDLE:
+            _end_server(_IDLE.pop(next(iter(_IDLE))))
+        self.replies.close()
+        _IDLE[self._imported()] = self.process, self.control
+        self.process = self.control = None
 
     @contextmanager
     def phase(self, job: Any, seconds: float) -> Iterator[Conversation]:
@@ -180,7 +200,15 @@ class Confined:
             self.control.settimeout(None)
 
 
-_SPARE: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+_Server = tuple[subprocess.Popen[bytes], socket.socket]
+
+_SPARE: list[_Server] = []
+"""Servers that have imported no libraries yet."""
+
+_IDLE: dict[tuple[Any, ...], _Server] = {}
+"""Servers of files that have been checked, with what they have imported: the least recent first."""
+
+MOST_IDLE = 2
 
 
 def start_early() -> None:
@@ -190,14 +218,28 @@ def start_early() -> None:
 
 
 @atexit.register
-def _end_spare() -> None:
-    while _SPARE:
-        process, control = _SPARE.pop()
-        control.close()
-        end_tree(process)
+def _end_waiting() -> None:
+    for server in (*_SPARE, *_IDLE.values()):
+        _end_server(server)
+    _forget_waiting()
 
 
-def _new_server() -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _forget_waiting() -> None:
+    _SPARE.clear()
+    _IDLE.clear()
+
+
+if HAS_FORKS:
+    os.register_at_fork(after_in_child=_forget_waiting)  # they are the parent's
+
+
+def _end_server(server: _Server) -> None:
+    process, control = server
+    control.close()
+    end_tree(process)
+
+
+def _new_server() -> _Server:
     ours, theirs = socket.socketpair()
     process = _popen(stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
     theirs.close()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headway.practice.diagnosis.reading.missing import imported
+from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, methods
 
 MAX_CHARS = 2_000_000
@@ -29,6 +30,7 @@ class Facts:
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, tests, and methods
     trains     True if running the file trains a model, which takes long and defines nothing
+    removed    names that a later version of their library does not have
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Facts:
     borrowing: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     trains: bool = False
+    removed: tuple[Use, ...] = ()
 
     @property
     def preloaded(self) -> list[str]:
@@ -67,7 +70,16 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
     optional |= frozenset(own)
-    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional, any(map(_trains, tree.body)))
+    return Facts(
+        lines,
+        shadowed,
+        functions,
+        frozenset(imports),
+        _borrowing(tree, nodes),
+        optional,
+        any(map(_trains, tree.body)),
+        tuple(removed_in(tree)),
+    )
 
 
 TRAINING = r"^(pre_?)?train(_model|_loop|ing)?$|^fit$|^backward$"

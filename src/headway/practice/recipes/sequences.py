@@ -29,6 +29,12 @@ PADDING = numpy.arange(5) < numpy.array([3, 5])[:, None]
 """Padding mask of shape (batch, keys)."""
 
 
+def with_zero(inputs: Inputs) -> Inputs:
+    """Return one sequence for query, key and value with zeros at a position: its scores are 0 and yet not hidden."""
+    x = numpy.where(numpy.arange(inputs["query"].shape[-2])[:, None] == 3, 0.0, inputs["query"])
+    return dict.fromkeys(inputs, x)
+
+
 class Draw:
     """Random sequences and weights."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -38,6 +39,12 @@ class OwnData(numpy.ndarray):
 
 class NoCacheError(BilingualError):
     """A call without the required cache; not a shape error, so it never equals the outcome of a mistake."""
+
+
+OF_CONTEXT = (
+    r"(max|context|ctx|block|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)"
+)
+"""Pattern of the names of a context size."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,14 @@ class ToyModel:
         """Context size under nanoGPT's name."""
         return self.context_size
 
-    context_length = max_seq_len = context_len = block_size
+    def __getattr__(self, name: str) -> int:
+        """Return the context size under any name that means it, such as WINDOW_SIZE.
+
+        Errors   AttributeError for other names
+        """
+        if re.fullmatch(OF_CONTEXT, name.lower()):
+            return self.context_size
+        raise AttributeError(name)
 
     training = False
     device = "cpu"

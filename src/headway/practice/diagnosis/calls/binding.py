@@ -15,6 +15,9 @@ from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutra
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 
+FILL_VALUE = Role("fill_value", ("mask_value", "mask_fill", "neg_inf", "minus_inf", "masking_minus_inf", "negative_infinity"), neutral=-1e9)
+"""Score of what a mask hides; finite, so that its product with 0 is 0."""
+
 BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("data_type",), neutral=None),
@@ -23,6 +26,7 @@ BYSTANDERS = (
     Role("deterministic", ("inference", "is_eval"), neutral=True),
     Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob"), neutral=0.0),
     Role("dropout_key", ("dropout_rng", "rng_key", "prng_key", "rng"), neutral=numpy.zeros(2, numpy.uint32)),
+    FILL_VALUE,
 )
 """Required parameters that affect no output."""
 

@@ -45,7 +45,14 @@ WORDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Role names, and the words that stand for them; the first that matches counts."""
 
+
+def initial_values(key: Any, shape: Sequence[int], dtype: Any = numpy.float32) -> numpy.ndarray:
+    """Return the initial values of a weight, as an initializer of JAX does; they are replaced by those of a probe."""
+    return numpy.full(shape, 0.1, dtype)
+
+
 NEUTRAL: tuple[tuple[str, Any], ...] = (
+    (r"^(kernel|weight|embed(ding)?|bias)_init(ializer)?$", initial_values),
     (r"multiple_of", 32),
     (r"^max_(batch|bsz)", 16),
     (r"^(ro_?pe|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
@@ -56,6 +63,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"deterministic", True),
     (r"multiplier", None),
     (r"theta|(^|_)base$", 10000.0),
+    (r"(neg(ative)?|minus)_inf(inity)?$|mask(ing|ed)?_?(fill|value)|fill_value$", -1e9),
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),

@@ -67,11 +67,18 @@ class Trial:
         return {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
 
     def without_refused(self) -> Trial:
-        """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only."""
+        """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
+
+        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others.
+        """
         pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
-        wrong = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
-        answered = self._kept([not (probe.beyond in wrong and _is_refusal(probe, answer)) for probe, answer in pairs])
-        return answered.without(refused - wrong)
+        partly = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
+        if any(probe.inputs.get("is_causal") and self.is_same(probe, answer) for probe, answer in pairs):
+            partly |= refused - {
+                probe.beyond for probe, answer in pairs if not probe.inputs.get("is_causal") and _is_refusal(probe, answer)
+            }
+        answered = self._kept([not (probe.beyond in partly and _is_refusal(probe, answer)) for probe, answer in pairs])
+        return answered.without(refused - partly)
 
     def _is_wrong(self, probe: Probe, answer: Any) -> bool:
         """Return True for a wrong output of the expected shape.

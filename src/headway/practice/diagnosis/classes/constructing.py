@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import TABLE, Binding, bind_call, fits_name
+from headway.practice.diagnosis.calls.binding import FILL_VALUE, TABLE, Binding, bind_call, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import (
@@ -311,7 +311,7 @@ def _constructor_bindings(
     ]
     names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
-    fixed: dict[str, Any] = {}
+    fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
     unknown: list[str] = []
     for parameter in open_ones:
         if parameter.name in bound or parameter.default is not parameter.empty:

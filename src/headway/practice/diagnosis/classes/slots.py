@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         return
     seen.add(id(holder))
     for key, value in _items(holder):
-        here = (*path, key)
+        here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
             if value.ndim and is_floating(array := value.get_value()):
                 yield Slot((*path, WEIGHTS.get(key, key)), value, "value", array)
@@ -112,6 +113,16 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
             or _is_near(value)
         ):
             yield from _walk(value, here, home, seen)
+
+
+def _by_head(key: Any) -> tuple[Any, ...]:
+    """Return the key of a layer as its name and its place if the name has the number of a head: Head_0_keys, W_q_h0."""
+    match = re.search(OF_HEAD, key, re.IGNORECASE) if isinstance(key, str) else None
+    return (key,) if match is None else (key[: match.start("number")] + key[match.end() :], int(match["number"]))
+
+
+OF_HEAD = r"((^|_)h|head)_?(?P<number>\d+)"
+"""Pattern of the number of a head in the name of one of its layers."""
 
 
 def _holds_arrays(value: Any) -> bool:

@@ -337,6 +337,8 @@ def _sequences(node: ast.Tuple | ast.List) -> Iterator[Variant]:
     for order in itertools.islice(orders, 24):
         if list(order) != items:
             yield 1.4, type(node)(list(order), node.ctx)
+    if isinstance(node, ast.Tuple) and len(items) > 1 and all(isinstance(number_of(each), int) for each in items):
+        yield from ((1.35, each) for each in items)  # one axis instead of several
 
 
 def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
@@ -357,6 +359,9 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("transpose", "swapaxes") and len(arguments) == 2:
         for pair in ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3)):
             yield 1.3, ast.Call(node.func, [literal(pair[0]), literal(pair[1])], keywords)
+    if name in ("tril", "triu") and context.alias and arguments and not isinstance(arguments[0], ast.Call):
+        ones = parsed(f"{context.alias}.ones_like(E)", {"E": arguments[0]})
+        yield 1.2, ast.Call(node.func, [ones, *arguments[1:]], keywords)  # where the values themselves may be 0
     yield from moved_outside(node, context)
     yield from turned_inside_out(node, context)
     yield from ((1.25, each) for each in interleaved(node, context.alias))

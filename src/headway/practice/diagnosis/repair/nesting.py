@@ -26,11 +26,15 @@ def moved_inside(node: ast.BinOp, context: Context) -> Iterator[Variant]:
 
 
 def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
-    """Yield a call of a sum as a sum with the call of one term: norm(x + y) as x + norm(y)."""
+    """Yield a call of a sum or product as one with the call of an operand: norm(x + y) as x + norm(y), power(x + a * x) as x + a * power(x)."""
     operand = _operand_of(node, context)
-    if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add | ast.Sub):
-        yield 1.5, ast.BinOp(operand.left, operand.op, _called_with(node, operand.right, context))
-        yield 1.5, ast.BinOp(_called_with(node, operand.left, context), operand.op, operand.right)
+    if not isinstance(operand, ast.BinOp) or not isinstance(operand.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        return
+    yield 1.5, ast.BinOp(operand.left, operand.op, _called_with(node, operand.right, context))
+    yield 1.5, ast.BinOp(_called_with(node, operand.left, context), operand.op, operand.right)
+    last = operand.right
+    if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):
+        yield 1.6, ast.BinOp(operand.left, operand.op, ast.BinOp(last.left, last.op, _called_with(node, last.right, context)))
 
 
 def turned_inside_out(node: ast.Call, context: Context) -> Iterator[Variant]:

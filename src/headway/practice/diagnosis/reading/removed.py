@@ -1,0 +1,67 @@
+"""Names that later versions of a library removed: a file that uses them is judged as with the version that its author had."""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import sys
+import tomllib
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from types import ModuleType
+
+REMOVED: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text(encoding="utf-8"))
+"""What took the place of each removed name, by module."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A removed name in a file: its line, its full name, and what took its place."""
+
+    line: int
+    name: str
+    instead: str
+
+
+def restore_removed(packages: Collection[str]) -> None:
+    """Give the modules of these packages the names that the installed version has removed."""
+    for place, names in REMOVED.items():
+        if place.partition(".")[0] in packages:
+            with suppress(ImportError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _restore(import_module(place), names)
+
+
+def _restore(module: ModuleType, names: dict[str, str]) -> None:
+    for name, instead in names.items():
+        if hasattr(module, name):
+            continue
+        with suppress(ImportError, AttributeError, ValueError):
+            value = float(instead) if instead == "-inf" else pkgutil.resolve_name(instead)
+            setattr(module, name, value)
+            if isinstance(value, ModuleType):
+                sys.modules.setdefault(f"{module.__name__}.{name}", value)
+
+
+def removed_in(tree: ast.Module) -> Iterator[Use]:
+    """Yield the removed names that a file uses, in the order of its lines."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    aliases = [alias for node in imports if isinstance(node, ast.Import) for alias in node.names]
+    places = {each.asname or each.name.partition(".")[0]: each.name if each.asname else each.name.partition(".")[0] for each in aliases}
+    uses = []
+    for node in imports:
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            places |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            uses += [(node.lineno, str(node.module), alias.name) for alias in node.names]
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Attribute):
+            first, _, rest = ast.unparse(each.value).partition(".")
+            place = places.get(first, "")
+            uses.append((each.lineno, f"{place}.{rest}" if rest else place, each.attr))
+    for line, place, name in sorted(uses):
+        if name in REMOVED.get(place, {}):
+            yield Use(line, f"{place}.{name}", REMOVED[place][name])
