@@ -58,9 +58,9 @@ def test_files_with_the_same_imports_share_a_server(tmp_path):
     if sys.platform != "linux":
         pytest.skip("other systems start a process for each file")
     checked(tmp_path, RIGHT)
-    before = next(reversed(process._IDLE.values()))
+    (before, _) = next(reversed(process._IDLE.values()))
     checked(tmp_path, RIGHT.replace(" - x", " + x"))
-    assert next(reversed(process._IDLE.values())) is before
+    assert next(reversed(process._IDLE.values()))[0] is before
 
 
 def test_an_earlier_definition_of_a_name_is_reported(tmp_path):

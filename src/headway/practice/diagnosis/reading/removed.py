@@ -15,12 +15,12 @@ from importlib.resources import files
 from types import ModuleType
 
 REMOVED: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text(encoding="utf-8"))
-"""What took the place of each removed name, by module."""
+"""Replacement of each removed name, by module."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A removed name in a file: its line, its full name, and what took its place."""
+    """A removed name in a file: its line, its full name, and its replacement."""
 
     line: int
     name: str

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.repair.nesting import (
     interleaved,
     moved_inside,
     moved_outside,
+    power_of_a_term,
     turned_inside_out,
     unstepped,
 )
@@ -57,6 +58,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
     elif isinstance(node, ast.BinOp):
         yield from _operations(node, context.expressions.get(id(node)))
         yield from moved_inside(node, context)
+        yield from power_of_a_term(node)
     elif isinstance(node, ast.Compare):
         yield from _comparisons(node)
     elif isinstance(node, ast.BoolOp):

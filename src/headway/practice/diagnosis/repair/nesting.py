@@ -37,6 +37,17 @@ def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.6, ast.BinOp(operand.left, operand.op, ast.BinOp(last.left, last.op, _called_with(node, last.right, context)))
 
 
+def power_of_a_term(node: ast.BinOp) -> Iterator[Variant]:
+    """Yield a power of a sum as a sum with the power of its last operand: (x + a * x) ** 3 as x + a * x ** 3."""
+    total = node.left
+    if not isinstance(node.op, ast.Pow) or not isinstance(total, ast.BinOp) or not isinstance(total.op, ast.Add | ast.Sub):
+        return
+    last = total.right
+    if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):
+        yield 1.3, ast.BinOp(total.left, total.op, ast.BinOp(last.left, last.op, ast.BinOp(last.right, node.op, node.right)))
+    yield 1.4, ast.BinOp(total.left, total.op, ast.BinOp(last, node.op, node.right))
+
+
 def turned_inside_out(node: ast.Call, context: Context) -> Iterator[Variant]:
     """Yield a call of a call with the two exchanged: norm(layer(x)) as layer(norm(x)), square(mean(x)) as mean(square(x))."""
     inner = _operand_of(node, context)
