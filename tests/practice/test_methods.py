@@ -10,14 +10,14 @@ import numpy as np
 class Bigrams:
     def __init__(self, vocab_size, block_size):
         self.table = np.zeros((vocab_size, vocab_size))
-        self.block_size = block_size
+        self.WINDOW_SIZE = block_size
 
     def __call__(self, ids, targets=None):
         return self.table[ids], None
 
     def generate(self, ids, max_new_tokens, temperature=1.0):
         for _ in range(max_new_tokens):
-            logits, _ = self(ids[:, -self.block_size :])
+            logits, _ = self(ids[:, -self.WINDOW_SIZE :])
             newest = logits[:, -1, :] / temperature
             ids = np.concatenate([ids, newest.argmax(-1)[:, None]], axis=1)
         return ids

@@ -92,6 +92,7 @@ ONE_MISTAKE = [
     ("multi_head_attention", HEADS, "torch.cat([head(x) for head in self.heads], dim=-1)", "[head(x) for head in self.heads]"),
     ("merge_pair", MERGE, "i += 1", "i = 1"),
     ("rotary", PAIRED, "sin = np.concatenate([sin, sin], -1)", "sin = np.concatenate([cos, sin], -1)"),
+    ("gelu", GELU, "x + 0.044715 * x ** 3", "(x + 0.044715 * x) ** 3"),
 ]
 TOKENIZER = """
 class Tokenizer:

@@ -120,6 +120,36 @@ def encode_with_merges(ids, merges):
     return tokens
 """
 
+GATED = """
+import torch
+from torch import nn
+
+class GatedFeedForward(nn.Module):
+    def __init__(self, dim, hidden_dim):
+        super().__init__()
+        self.gate_proj = nn.Linear(dim, hidden_dim, bias=False)
+        self.up_proj = nn.Linear(dim, hidden_dim, bias=False)
+        self.down_proj = nn.Linear(hidden_dim, dim, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(nn.functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+"""
+
+NORM = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.gain, self.bias, self.eps = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim)), eps
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = x.var(dim=-1, keepdim=True, unbiased=False)
+        return (x - mean) / torch.sqrt(variance + self.eps) * self.gain + self.bias
+"""
+
 PADDING = """
 import numpy as np
 
@@ -151,6 +181,22 @@ SLIPS = [
     ),
     slow("encoder_stack", STACK, [("for layer in self.layers:", "for layer in self.layers[1:]:")]),
     ("pair_counts", COUNTS, [("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"), ("get(pair, 0)", "get(pair, 1)")]),
+    (
+        "gated_feed_forward",
+        GATED,
+        [('self.gate_proj(x), approximate="tanh") * self.up_proj(x)', 'self.gate_proj(x) * self.up_proj(x), approximate="tanh")')],
+    ),
+    ("layer_norm", NORM, [("x.var(dim=-1", "x.var(dim=(-2, -1)")]),
+    (
+        "grouped_query_attention",
+        GROUPED,
+        [
+            (
+                "self.q_proj(x).view(batch, count, self.num_heads, self.head_dim).transpose(1, 2)",
+                "self.q_proj(x).view(batch, self.num_heads, count, self.head_dim)",
+            )
+        ],
+    ),
     ("sinusoidal_positions", WAVES, [("torch.sin(position", "torch.cos(position"), ("1::2] = torch.cos", "1::2] = torch.sin")]),
 ]
 

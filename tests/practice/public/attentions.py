@@ -387,4 +387,72 @@ class MultiHeadSelfAttention(nn.Module):
 """,
         (("q.shape[-1] ** 0.5", "n_emb**0.5"), ("@ v).transpose(1, 2).reshape", "@ v).reshape")),
     ),
+    Program(
+        "Multi_Head_Attention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+def attend(Q, K, V, masking_minus_inf, masked):
+    scores = torch.matmul(Q, torch.transpose(K, -2, -1)) / K.shape[-1] ** 0.5
+    if masked:
+        scores = scores + masking_minus_inf * torch.triu(torch.ones((1, scores.shape[1], scores.shape[2])), diagonal=1)
+    return torch.matmul(nn.functional.softmax(scores, dim=-1), V)
+
+class Multi_Head_Attention(nn.Module):
+    def __init__(self, d_model, h, d_k, d_v, masking_minus_inf=None, masked=False):
+        super().__init__()
+        self.h, self.masked, self.masking_minus_inf = h, masked, masking_minus_inf
+        for i in range(self.h):
+            setattr(self, "Q_h" + str(i), nn.Linear(d_model, d_k, bias=False))
+            setattr(self, "K_h" + str(i), nn.Linear(d_model, d_k, bias=False))
+            setattr(self, "V_h" + str(i), nn.Linear(d_model, d_v, bias=False))
+        self.after = nn.Linear(d_v * h, d_model, bias=False)
+    def forward(self, Q, K, V):
+        found = []
+        for i in range(self.h):
+            q, k, v = (getattr(self, f"{name}_h{i}")(x) for name, x in zip("QKV", (Q, K, V)))
+            found.append(attend(q, k, v, self.masking_minus_inf, self.masked))
+        return self.after(torch.cat(found, dim=-1))
+""",
+        (('zip("QKV", (Q, K, V))', 'zip("QKV", (Q, K, K))'), ("torch.ones((1, scores", "torch.zeros((1, scores")),
+    ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+def scaled_dot_product_attention(Q, K, V, device, neg_inf, masked):
+    scores = torch.matmul(Q, torch.transpose(K, -2, -1)) / K.shape[-1] ** 0.5
+    if masked:
+        scores = scores + neg_inf * torch.triu(torch.ones((1, scores.shape[1], scores.shape[2])).to(device), diagonal=1)
+    return torch.matmul(nn.functional.softmax(scores, dim=-1), V)
+""",
+        (("diagonal=1", "diagonal=0"), ("scores + neg_inf", "scores - neg_inf")),
+    ),
+    Program(
+        "AttentionHead",
+        "causal_self_attention",
+        """
+import torch
+from torch import nn
+
+class AttentionHead(nn.Module):
+    def __init__(self, dim_embedding, dim_head, dropout):
+        super().__init__()
+        self.dim_head = dim_head
+        self.key = nn.Linear(dim_embedding, dim_head, bias=False)
+        self.query = nn.Linear(dim_embedding, dim_head, bias=False)
+        self.value = nn.Linear(dim_embedding, dim_head, bias=False)
+        self.dropout = nn.Dropout(dropout)
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).transpose(-2, -1) / self.dim_head**0.5
+        scores = scores.masked_fill(torch.tril(torch.ones_like(scores)) == 0, float("-inf"))
+        return self.dropout(torch.softmax(scores, dim=-1)) @ self.value(x)
+""",
+        (("torch.tril(torch.ones_like(scores))", "torch.tril(scores)"),),
+    ),
 )

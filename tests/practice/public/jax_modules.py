@@ -263,7 +263,57 @@ class RMSNorm(nnx.Module):
         return x / jnp.sqrt(jnp.mean(x**2, axis=-1, keepdims=True) + self.eps) * self.weight
 """
 
+OLD_NAMES = """
+import jax
+import jax.numpy as jnp
+from jax import partial, random
+from flax import linen as nn
+from typing import Any
+
+
+def drop(x: jnp.ndarray, rate: float, key: jax.random.KeyArray) -> jnp.ndarray:
+    return jnp.where(random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0.0)
+
+
+@partial(jax.jit, static_argnames="axis")
+def softmax(x, axis=-1):
+    weights = jnp.exp(x - jnp.max(x, axis=axis, keepdims=True))
+    return weights / jnp.sum(weights, axis=axis, keepdims=True)
+
+
+class MultiHeadSelfAttention(nn.Module):
+    heads: int = 8
+    d_k: int = 64
+    d_v: int = 64
+    output_dim: int = 512
+
+    @nn.compact
+    def __call__(self, inputs: jnp.ndarray):
+        found = []
+        for i in range(self.heads):
+            k = nn.Dense(self.d_k, name=f"Head_{i}_keys")(inputs)
+            q = nn.Dense(self.d_k, name=f"Head_{i}_query")(inputs)
+            v = nn.Dense(self.d_v, name=f"Head_{i}_value")(inputs)
+            found.append(softmax(jnp.einsum("...qd,...kd->...qk", q, k) / jnp.sqrt(self.d_k)) @ v)
+        return nn.Dense(self.output_dim, name="output_layer")(jnp.concatenate(found, axis=-1))
+
+
+class FeedForward(nn.Module):
+    config: Any
+
+    def setup(self):
+        options = {"kernel_init": self.config.kernel_init, "bias_init": self.config.bias_init}
+        self.up = nn.Dense(4 * self.config.n_embd, **options)
+        self.down = nn.Dense(self.config.n_embd, **options)
+
+    def __call__(self, x):
+        return self.down(nn.gelu(self.up(x)))
+"""
+
 PROGRAMS = (
+    Program("softmax", "softmax", OLD_NAMES, (("jnp.sum(weights, axis=axis", "jnp.sum(weights, axis=0"),)),
+    Program("MultiHeadSelfAttention", "multi_head_attention", OLD_NAMES, (("jnp.sqrt(self.d_k)", "self.d_k"),)),
+    Program("FeedForward", "feed_forward", OLD_NAMES, (("self.down(nn.gelu(self.up(x)))", "nn.gelu(self.down(self.up(x)))"),)),
     Program("RMSNorm", "rms_norm", LINEN, (("axis=-1, keepdims=True)", "axis=-2, keepdims=True)"),)),
     Program(
         "MultiHeadAttention",

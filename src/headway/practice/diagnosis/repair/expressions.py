@@ -375,6 +375,10 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("reshape", "view") and not any(number_of(each) == -1 for each in arguments):
         for index in range(len(arguments), -1, -1):
             yield 1.4, ast.Call(node.func, [*arguments[:index], literal(-1), *arguments[index:]], keywords)
+    if name in ("reshape", "view") and len(arguments) == 4:  # heads that are split off in front of the positions
+        split = ast.Call(node.func, [arguments[0], arguments[2], arguments[1], arguments[3]], keywords)
+        moved = parsed("E.transpose(1, 2)" if context.library == "torch" else "E.swapaxes(1, 2)", {"E": split})
+        yield 1.2, moved
     if name in ("reshape", "view"):
         base = (
             node.func.value
