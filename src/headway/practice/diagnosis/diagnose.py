@@ -86,7 +86,9 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     found = next((other for other in judged if other.is_correct or _is_sure(other)), None)
     if found is None and verdict.trial is None:  # it cannot be called as the part that its name means
         found = next((other for other in judged if other.trial is not None), None)
-    if found is None and exercise.name == "self_attention" and _takes_heads(verdict):  # with one head only what it does with several is not seen
+    if (
+        found is None and exercise.name == "self_attention" and _takes_heads(verdict)
+    ):  # with one head only what it does with several is not seen
         found = _judged_as(subject, by_name("multi_head_attention"))
     return found or verdict
 

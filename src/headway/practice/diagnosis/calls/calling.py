@@ -16,6 +16,7 @@ from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding, bind, bind_parameters, computed, derivation
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.reading.subject import Subject
@@ -244,6 +245,8 @@ class Call:
             return value.tolist()
         if self.library in OWN:
             return wrapped(numpy.array(value), self.subject, self.library)
+        if self.library == "jax":
+            return jax_array(value)
         return numpy.array(value) if self.library == "numpy" else from_numpy(numpy.array(value), self.library)
 
     def _rounded(self, value: Any) -> Any:

@@ -31,7 +31,7 @@ def jax_on_numpy() -> Iterator[None]:
     Where JAX is not imported, or is an old version, and inside another such context, it has no effect.
     """
     found = _primitives() if "jax" in sys.modules else {}
-    if not found or any(getattr(primitive.impl, "func", None) is _run for primitive in found.values()):
+    if not found or is_on_numpy():
         yield
         return
     import jax
@@ -48,6 +48,20 @@ def jax_on_numpy() -> Iterator[None]:
         jax.config.update(FILTERING, filtering)
         for primitive, implementation in compiled.items():
             primitive.def_impl(implementation)
+
+
+def jax_array(values: Array, dtype: Any = None) -> Any:
+    """Return a copy of an array of NumPy as one of JAX: without its checks inside a context of `jax_on_numpy`, where they take most of the time."""
+    if is_on_numpy():
+        return to_jax(numpy.array(values, dtype), is_weak=False)
+    import jax
+
+    return jax.numpy.asarray(numpy.array(values), dtype)
+
+
+def is_on_numpy() -> bool:
+    """Return True inside a context of `jax_on_numpy` that has an effect."""
+    return any(getattr(primitive.impl, "func", None) is _run for primitive in _primitives().values())
 
 
 @cache
@@ -75,12 +89,13 @@ def _run(name: str, compiled: Callable[..., Any], *operands: Any, **params: Any)
     try:
         with numpy.errstate(all="ignore"):
             outputs = RULES[name](*map(_to_numpy, operands), **given)
-        return [_to_jax(each, is_weak) for each in outputs] if isinstance(outputs, list) else _to_jax(outputs, is_weak)
+        return [to_jax(each, is_weak) for each in outputs] if isinstance(outputs, list) else to_jax(outputs, is_weak)
     except Exception:
         return compiled(*operands, **params)
 
 
-def _to_jax(output: Array, is_weak: bool) -> Any:
+def to_jax(output: Array, is_weak: bool) -> Any:
+    """Return an array of JAX with the numbers of one of NumPy."""
     array: Any = _put()(output)
     if is_weak and array.dtype.kind != "b":
         array.aval = array.aval.update(weak_type=True)

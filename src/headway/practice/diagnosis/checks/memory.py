@@ -69,6 +69,7 @@ class Memory:
     compared    comparisons of outputs
     measured    measured numbers as mistakes, by recovery, binding and conventions
     num_pairs   pairs of mistakes that may still be tried
+    num_calls   calls of the learner's function
     """
 
     outputs: Outputs = field(default_factory=Outputs)
@@ -76,3 +77,4 @@ class Memory:
     compared: Comparisons = field(default_factory=Comparisons)
     measured: dict[tuple[Recovery, Any, tuple[Convention, ...]], Mistake | None] = field(default_factory=dict)
     num_pairs: int = NUM_PAIRS
+    num_calls: int = 0

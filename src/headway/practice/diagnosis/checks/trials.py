@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -257,7 +258,7 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             ways.append(_until_right(_trials_under(call, exercise, memory)))
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
-            if any(trial.without_refused().matches() for trial in ways[-1]):
+            if any(trial.without_refused().matches() for trial in ways[-1]) or memory.num_calls > MOST_CALLS.get(library, math.inf):
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
@@ -281,12 +282,16 @@ def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
     return nearest is not None and any(map(is_endless, nearest.answers))
 
 
+MOST_CALLS = {"jax": 1_500}
+"""Number of calls of a subject after which no further convention is tried, by library; right programs need at most 450."""
+
+
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
-    """Return the trials up to the first that is correct for the most probes, or that raises only UNAVOIDABLE exceptions."""
+    """Return the trials up to the first that is correct for the most probes, or that raises only UNAVOIDABLE exceptions, or up to MOST_CALLS."""
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
-        if trial.raises_only(UNAVOIDABLE):
+        if trial.raises_only(UNAVOIDABLE) or trial.memory.num_calls > MOST_CALLS.get(trial.call.library, math.inf):
             break
         if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
             break
@@ -376,6 +381,7 @@ def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memor
     if before and is_endless(before[-1]):
         return before[-1], False
     call.has_changed_inputs = False
+    memory.num_calls += 1
     with numpy.errstate(all="ignore"):
         return memory.outputs.interned(call(encoded)), call.has_changed_inputs
 

@@ -18,8 +18,11 @@ from functools import cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
+import numpy
+
+from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_array, jax_on_numpy
 from headway.practice.diagnosis.calls.replacing import replaced
+from headway.practice.diagnosis.calls.traced import Refusal, Traces, kind_of
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
 EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
@@ -54,10 +57,17 @@ class FlaxHolder:
     """A module with its weights, which get their shapes from the first input; until then `params` is None.
 
     parts   callables in place of modules inside it, by their names
+    traces   jaxprs of the calls of instances, by their fields
+    refusals   exceptions with which instances refuse operands, by their fields and the kinds of the operands
     """
 
+    traces: dict[str, Traces]
+    refusals: dict[str, Refusal]
+
     def __init__(self, *fields: Any, **named: Any) -> None:
-        self._run = partial(_run, self._made(*fields, **named))
+        self._fields = repr((fields, named))
+        module = self._made(*fields, **named)
+        self._run = partial(_run, module, self.traces.setdefault(self._fields, Traces(_draws)) if _is_plain(module) else None)
         self._closed: Callable[[Any], Any] = _unchanged
         self._others: Mapping[str, Any] = {}
         self._replacement: Replacement | None = None
@@ -75,13 +85,25 @@ class FlaxHolder:
         intercept = None if self._replacement is None else self._intercept
         if self.params is None:
             replaced: dict[str, Any] = {}
-            tree = dict(self._run("init", method, intercept and partial(intercept, replaced), {}, *operands, **named))
+            run = partial(self._run, "init", method, intercept and partial(intercept, replaced), {}, *operands, **named)
+            tree = dict(run() if intercept is not None else self._initialized(run, (method, operands, named)))
             if intercept is not None:
                 self._check(replaced)
             params = tree.pop("params", {})
             self._closed, self._others, self.params = partial(_closed, params), tree, _opened(params)
         variables = {**self._others, "params": self._closed(self.params)}
         return self._run("apply", method, intercept and partial(intercept, {}), variables, *operands, **named)
+
+    def _initialized(self, run: Callable[[], Any], given: Any) -> Any:
+        """Return the weights that a module makes for operands; one that refuses their shapes is not run again for others of these shapes."""
+        key = repr((self._fields, kind_of(given)))
+        if key in self.refusals:
+            self.refusals[key].repeat()
+        try:
+            return run()
+        except (TypeError, ValueError) as error:
+            self.refusals[key] = Refusal(error, error.__traceback__)
+            raise
 
     def _intercept(self, replaced: dict[str, Any], proceed: Callable[..., Any], operands: Any, named: Any, context: Any) -> Any:
         """Call what is in the place of a module, or the module itself."""
@@ -111,7 +133,14 @@ def _holder(module: Any) -> type[FlaxHolder]:
     def made(self: FlaxHolder, *given: Any, **named: Any) -> Any:
         return module(*given, **{**flags, **named})
 
-    contents = {"_made": made, "__module__": module.__module__, "__doc__": module.__doc__, **methods}
+    contents: dict[str, Any] = {
+        "_made": made,
+        "traces": {},
+        "refusals": {},
+        "__module__": module.__module__,
+        "__doc__": module.__doc__,
+        **methods,
+    }
     if flags or of_calls:
         contents["eval"] = _unchanged
     holder: Any = type(module.__name__, (FlaxHolder,), contents)
@@ -145,15 +174,34 @@ def _method(name: str, function: Callable[..., Any]) -> Any:
     return changed
 
 
-def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, *operands: Any, **named: Any) -> Any:
-    """Initialize a module with operands, or apply it to them; random numbers are passed only if it draws some, because Flax checks them slowly."""
+def _is_plain(module: Any) -> bool:
+    """Return True for a module whose program notes nothing while it runs."""
+    functions = [inspect.unwrap(each) for each in vars(type(module)).values() if inspect.isfunction(each)]
+    return not any(name.startswith(NOTING) for each in functions for name in getattr(each, "__globals__", {}))
+
+
+def _draws(error: Exception) -> bool:
+    """Return True for the exception of a module that draws random numbers without a key."""
+    return type(error).__name__ == "InvalidRngError"
+
+
+NOTING = ("__headway_record", "__headway_noted")
+"""Starts of the names of functions that a changed program calls with the values of its expressions."""
+
+
+def _run(module: Any, traces: Traces | None, action: str, method: str, intercept: Any, variables: Any, *operands: Any, **named: Any) -> Any:
+    """Initialize a module with operands, or apply it to them; random numbers are passed only if it draws some, because Flax checks them slowly.
+
+    traces   jaxprs of the module's calls; None if its program must run
+    """
+    import jax
     from flax import linen
     from flax.errors import InvalidRngError
 
     with nullcontext() if intercept is None else linen.intercept_methods(intercept), _shapes_kept():
         if action == "init":
             # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
-            with jax_on_numpy(), _one_key(), constant_draws(MOST_DRAWN):
+            with jax_on_numpy(), _one_key(), quick_draws(MOST_DRAWN):
                 return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
 
         def applied(given: tuple[Any, ...]) -> Any:
@@ -161,9 +209,13 @@ def _run(module: Any, action: str, method: str, intercept: Any, variables: Any, 
             try:
                 return linen.Module.apply(module, weights, *positional, method=method, **keywords)
             except InvalidRngError:
+                if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves((weights, positional))):
+                    raise  # a jaxpr would drop the same numbers each time
                 return linen.Module.apply(module, weights, *positional, method=method, rngs={"dropout": next(_DRAWS)}, **keywords)
 
-        return _compiled_once(applied, (variables, operands, named))
+        given = (variables, operands, named)
+        is_traced = traces is not None and intercept is None and is_on_numpy()
+        return traces.call(applied, method, given) if traces is not None and is_traced else _compiled_once(applied, given)
 
 
 def random_key(name: str) -> Any:
@@ -182,26 +234,31 @@ MOST_DRAWN = 100_000
 """Size up to which initial values are drawn: a vocabulary or a width that no probe gives may have its own large default."""
 
 
-def constant_draws(most: int) -> AbstractContextManager[None]:
-    """Let JAX's initializers fill arrays of more than this many numbers with one number."""
+def quick_draws(most: int) -> AbstractContextManager[None]:
+    """Let NumPy draw the initial values of JAX's initializers, and fill arrays of more than this many numbers with one number."""
     random = getattr(sys.modules.get("jax._src.nn.initializers"), "random", None)
+    numbers = numpy.random.default_rng(0)
 
-    def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
+    def drawn(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
 
         @wraps(function)  # it may be wrapped again inside the context
         def draw(*operands: Any, **named: Any) -> Any:
             given = signature.bind(*operands, **named)
             given.apply_defaults()
-            shape = given.arguments["shape"] or ()
-            if math.prod(shape) <= most:
-                return function(*operands, **named)
-            return sys.modules["jax"].numpy.full(shape, FILLED, given.arguments["dtype"])
+            values = given.arguments
+            shape = values["shape"] or ()
+            if math.prod(shape) > most:
+                return jax_array(numpy.full(shape, FILLED), values["dtype"])
+            if name == "uniform":
+                return jax_array(numbers.uniform(values["minval"], values["maxval"], shape), values["dtype"])
+            found = numbers.standard_normal(shape)
+            return jax_array(found if name == "normal" else found.clip(values["lower"], values["upper"]), values["dtype"])
 
         return draw
 
     names = [name for name in ("normal", "uniform", "truncated_normal") if hasattr(random, name)]
-    return replaced(random, {name: drawn(getattr(random, name)) for name in names})
+    return replaced(random, {name: drawn(name, getattr(random, name)) for name in names})
 
 
 _SHAPES: dict[Any, Any] = {}

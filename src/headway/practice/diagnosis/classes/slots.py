@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
+from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import holds_data, kept, kept_as
 from headway.practice.diagnosis.calls.wording import is_dropout
 from headway.practice.diagnosis.classes.flax_modules import WEIGHTS, FlaxHolder
@@ -61,6 +62,8 @@ class Slot:
             self.array[...] = values
         elif _is_of("torch", self.array):
             self.array.data.copy_(asarray_like(values, None if self.array is None else self.array.data))
+        elif _is_of("jax", self.array):
+            _put(self.owner, self.key, jax_array(values, self.array.dtype))
         else:
             _put(self.owner, self.key, array_namespace(self.array).asarray(values, dtype=self.array.dtype))
 

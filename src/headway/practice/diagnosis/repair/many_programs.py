@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.calls.replacing import replaced
-from headway.practice.diagnosis.classes.flax_modules import FILLED, constant_draws
+from headway.practice.diagnosis.classes.flax_modules import FILLED, quick_draws
 
 RANDOM = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_")
 """Functions of torch.nn.init that draw numbers."""
@@ -22,7 +22,7 @@ MORE_BYTES = 2**30
 def many_programs() -> Iterator[None]:
     """Fill the weights of new layers of torch and Flax with one number, and refuse large arrays."""
     init = getattr(getattr(sys.modules.get("torch"), "nn", None), "init", None)
-    with replaced(init, dict.fromkeys(RANDOM, _filled)), constant_draws(most=0), _limited_memory():
+    with replaced(init, dict.fromkeys(RANDOM, _filled)), quick_draws(most=0), _limited_memory():
         yield
 
 

@@ -1,0 +1,205 @@
+"""Calls of functions of JAX that are traced once and then computed with NumPy, operation by operation.
+
+A module of Flax takes milliseconds for a call, most of them in its own Python code, and a diagnosis calls it thousands of times with arrays of
+the same shapes. The second call for a kind of operands is traced to a jaxpr, and all later ones evaluate that by the rules of `jax_rules`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NoReturn
+
+import numpy
+
+from headway.practice.diagnosis.calls.jax_on_numpy import WITHOUT_EFFECT, to_jax
+from headway.practice.diagnosis.calls.jax_rules import RULES, Array, NoRuleError, Rule
+
+INLINED = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "remat2": "jaxpr"}
+"""Operations that only call a jaxpr, and the parameter that holds it."""
+
+
+def kind_of(tree: Any) -> Any:
+    """Return the structure of a tree of operands, the shapes and dtypes of its arrays, and its other leaves."""
+    import jax
+
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    kinds = [(leaf.shape, leaf.dtype, leaf.weak_type) if isinstance(leaf, jax.Array) else leaf for leaf in leaves]
+    return structure, tuple(kinds), tuple(map(type, leaves))
+
+
+class Traces:
+    """The jaxprs of one function by the kinds of its operands; an exception in place of one that cannot be traced because the shapes are wrong.
+
+    needs_values   function that returns True for an exception with which a function refuses to be traced
+    """
+
+    def __init__(self, needs_values: Callable[[Exception], bool]) -> None:
+        self._needs_values = needs_values
+        self._found: dict[Any, _Program | Refusal | None] = {}
+        self._seen: set[Any] = set()
+
+    def call(self, function: Callable[[Any], Any], name: str, tree: Any) -> Any:
+        """Return the output of a function for a tree of operands.
+
+        function   a function without side effects: it is not called where a jaxpr of it is evaluated
+        name       name that tells it apart from the others with jaxprs here
+        """
+        import jax
+
+        leaves, structure = jax.tree_util.tree_flatten(tree)
+        is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
+        if sys.gettrace() is not None or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return function(tree)
+        key = (name, kind_of(tree))
+        try:
+            if key not in self._found and key not in self._seen:
+                self._seen.add(key)
+                return function(tree)
+        except TypeError:  # an operand without a hash
+            return function(tree)
+        arrays = [leaf for given, leaf in zip(is_array, leaves, strict=True) if given]
+        if key not in self._found:
+            places = [place for place, given in enumerate(is_array) if given]
+            self._found[key] = _traced(function, structure, leaves, places, arrays, self._needs_values)
+        program = self._found[key]
+        if isinstance(program, Refusal):
+            program.repeat()
+        if program is not None:
+            try:
+                return program.run(arrays)
+            except Exception:  # an operation without a rule for these numbers
+                self._found[key] = None
+        return function(tree)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An exception that only the kinds of the operands cause."""
+
+    error: Exception
+    traceback: TracebackType | None
+
+    def repeat(self) -> NoReturn:
+        """Raise the exception again, where it was raised first."""
+        raise self.error.with_traceback(self.traceback)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One operation: its rule, its parameters, and the places of its operands and outputs in the list of all values."""
+
+    rule: Rule
+    params: Mapping[str, Any]
+    operands: Sequence[int]
+    outputs: Sequence[int]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A jaxpr as steps.
+
+    values     constants in their places, and None in those of operands and of outputs of steps
+    operands, outputs   places of the operands and of the outputs
+    is_weak    the weak types of the outputs
+    structure  tree of the outputs
+    """
+
+    values: Sequence[Array | None]
+    operands: Sequence[int]
+    steps: Sequence[_Step]
+    outputs: Sequence[int]
+    is_weak: Sequence[bool]
+    structure: Any
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """Return the output for operands of JAX."""
+        import jax
+
+        values: list[Any] = list(self.values)
+        for place, array in zip(self.operands, arrays, strict=True):
+            values[place] = numpy.asarray(array)
+        with numpy.errstate(all="ignore"):
+            for step in self.steps:
+                found = step.rule(*[values[place] for place in step.operands], **step.params)
+                for place, output in zip(step.outputs, found if isinstance(found, list) else [found], strict=True):
+                    values[place] = output
+        outputs = [to_jax(values[place], is_weak) for place, is_weak in zip(self.outputs, self.is_weak, strict=True)]
+        return jax.tree_util.tree_unflatten(self.structure, outputs)
+
+
+def _traced(
+    function: Callable[[Any], Any],
+    structure: Any,
+    leaves: Sequence[Any],
+    places: Sequence[int],
+    arrays: Sequence[Any],
+    needs_values: Callable[[Exception], bool],
+) -> _Program | Refusal | None:
+    """Return a function as steps, or None if it cannot be traced or has an operation without a rule."""
+    import jax
+
+    def run(*given: Any) -> Any:
+        filled = list(leaves)
+        for place, array in zip(places, given, strict=True):
+            filled[place] = array
+        return function(jax.tree_util.tree_unflatten(structure, filled))
+
+    try:
+        closed, shapes = jax.make_jaxpr(run, return_shape=True)(*arrays)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, jax.errors.UnexpectedTracerError):  # a branch on a value
+        return None
+    except Exception as error:
+        return None if needs_values(error) else Refusal(error, error.__traceback__)
+    try:
+        return _Writer().program(closed, jax.tree_util.tree_structure(shapes))
+    except NoRuleError:
+        return None
+
+
+class _Writer:
+    """Writes a jaxpr as steps, those of inner jaxprs in their places."""
+
+    def __init__(self) -> None:
+        self.values: list[Array | None] = []
+        self.steps: list[_Step] = []
+
+    def program(self, closed: Any, structure: Any) -> _Program:
+        operands = [self._place() for _ in closed.jaxpr.invars]
+        outputs = self._written(closed.jaxpr, closed.consts, operands)
+        is_weak = [bool(getattr(each, "weak_type", False)) for each in closed.out_avals]
+        return _Program(self.values, operands, self.steps, outputs, is_weak, structure)
+
+    def _place(self, value: Any = None, dtype: Any = None) -> int:
+        self.values.append(None if value is None else numpy.asarray(value, dtype))
+        return len(self.values) - 1
+
+    def _written(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[int]) -> list[int]:
+        """Add the steps of a jaxpr and return the places of its outputs.
+
+        Errors   NoRuleError for an operation without a rule
+        """
+        place_of = dict(zip(jaxpr.invars, operands, strict=True))
+        place_of |= {each: self._place(value) for each, value in zip(jaxpr.constvars, consts, strict=True)}
+
+        def place(each: Any) -> int:
+            return self._place(each.val, each.aval.dtype) if hasattr(each, "val") else place_of[each]
+
+        for equation in jaxpr.eqns:
+            name, given = equation.primitive.name, [place(each) for each in equation.invars]
+            if name in INLINED:
+                inner = equation.params[INLINED[name]]
+                outputs = self._written(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), given)
+            elif name == "stop_gradient":
+                outputs = given
+            elif name in RULES:
+                outputs = [self._place() for _ in equation.outvars]
+                params = {key: value for key, value in equation.params.items() if value is not None and key not in WITHOUT_EFFECT}
+                params.pop("weak_type", None)
+                self.steps.append(_Step(RULES[name], params, given, outputs))
+            else:
+                raise NoRuleError
+            place_of |= dict(zip(equation.outvars, outputs, strict=True))
+        return [place(each) for each in jaxpr.outvars]
