@@ -7,7 +7,8 @@ the same shapes. The second call for a kind of operands is traced to a jaxpr, an
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
@@ -19,6 +20,25 @@ from headway.practice.diagnosis.calls.jax_rules import RULES, Array, NoRuleError
 
 INLINED = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "remat2": "jaxpr"}
 """Operations that only call a jaxpr, and the parameter that holds it."""
+
+
+_untraced: list[None] = []
+"""One element for each context of `untraced` that is open."""
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Run functions as they are inside the context, because they depend on more than their operands, such as variables that are set."""
+    _untraced.append(None)
+    try:
+        yield
+    finally:
+        _untraced.pop()
+
+
+def is_traced() -> bool:
+    """Return True if a function may be computed from its jaxpr: outside of `untraced`, and while nothing follows the program's lines."""
+    return not _untraced and sys.gettrace() is None
 
 
 def kind_of(tree: Any) -> Any:
@@ -51,7 +71,7 @@ class Traces:
 
         leaves, structure = jax.tree_util.tree_flatten(tree)
         is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
-        if sys.gettrace() is not None or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        if not is_traced() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return function(tree)
         key = (name, kind_of(tree))
         try:

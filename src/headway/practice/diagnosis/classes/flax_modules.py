@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial, wraps
 from types import ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_array, jax_on_numpy
 from headway.practice.diagnosis.calls.replacing import replaced
-from headway.practice.diagnosis.calls.traced import Refusal, Traces, kind_of
+from headway.practice.diagnosis.calls.traced import Refusal, Traces, is_traced, kind_of
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
 EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
@@ -53,21 +53,33 @@ def _is_module(value: Any) -> bool:
     return linen is not None and inspect.isclass(value) and issubclass(value, linen.Module)
 
 
+@dataclass
+class _Known:
+    """Results that instances with equal fields share.
+
+    fields     the fields, kept so that no other object gets the address that their text may name
+    traces     jaxprs of their calls
+    refusals   exceptions with which they refuse operands, by the kinds of the operands
+    """
+
+    fields: Any
+    traces: Traces = field(default_factory=lambda: Traces(_draws))
+    refusals: dict[str, Refusal] = field(default_factory=dict)
+
+
 class FlaxHolder:
     """A module with its weights, which get their shapes from the first input; until then `params` is None.
 
     parts   callables in place of modules inside it, by their names
-    traces   jaxprs of the calls of instances, by their fields
-    refusals   exceptions with which instances refuse operands, by their fields and the kinds of the operands
+    known    what the calls of instances with equal fields have shown, by the text of the fields
     """
 
-    traces: dict[str, Traces]
-    refusals: dict[str, Refusal]
+    known: dict[str, _Known]
 
     def __init__(self, *fields: Any, **named: Any) -> None:
-        self._fields = repr((fields, named))
+        self._known = self.known.setdefault(repr((fields, named)), _Known((fields, named)))
         module = self._made(*fields, **named)
-        self._run = partial(_run, module, self.traces.setdefault(self._fields, Traces(_draws)) if _is_plain(module) else None)
+        self._run = partial(_run, module, self._known.traces if _is_plain(module) else None)
         self._closed: Callable[[Any], Any] = _unchanged
         self._others: Mapping[str, Any] = {}
         self._replacement: Replacement | None = None
@@ -96,13 +108,14 @@ class FlaxHolder:
 
     def _initialized(self, run: Callable[[], Any], given: Any) -> Any:
         """Return the weights that a module makes for operands; one that refuses their shapes is not run again for others of these shapes."""
-        key = repr((self._fields, kind_of(given)))
-        if key in self.refusals:
-            self.refusals[key].repeat()
+        key, refusals = repr(kind_of(given)), self._known.refusals
+        if key in refusals and is_traced():
+            refusals[key].repeat()
         try:
             return run()
         except (TypeError, ValueError) as error:
-            self.refusals[key] = Refusal(error, error.__traceback__)
+            if is_traced():
+                refusals[key] = Refusal(error, error.__traceback__)
             raise
 
     def _intercept(self, replaced: dict[str, Any], proceed: Callable[..., Any], operands: Any, named: Any, context: Any) -> Any:
@@ -135,8 +148,7 @@ def _holder(module: Any) -> type[FlaxHolder]:
 
     contents: dict[str, Any] = {
         "_made": made,
-        "traces": {},
-        "refusals": {},
+        "known": {},
         "__module__": module.__module__,
         "__doc__": module.__doc__,
         **methods,

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.classes.configs import (
     changes,
     class_fields,
@@ -102,7 +103,7 @@ def globals_set(
     if module is None or not values:
         yield
         return
-    with ExitStack() as stack:
+    with untraced(), ExitStack() as stack:
         for name, value in values.items():
             for each in (_current(found, module) for found in (others or {}).get(name, (module,))):
                 stack.callback(_put, each, name, vars(each).get(name, UNSET))
