@@ -291,4 +291,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(WIDTHS, TAKES, AXES, FORMS, ADDS, RETURNS),
     recoveries=RECOVERIES,
+    related=("learned_positions",),
 )

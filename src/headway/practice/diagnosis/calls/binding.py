@@ -24,8 +24,11 @@ BYSTANDERS = (
     Role("verbose", ("debug", "show_progress"), neutral=False),
     Role("training", ("train", "is_training", "is_train"), neutral=False),
     Role("deterministic", ("inference", "is_eval"), neutral=True),
-    Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob"), neutral=0.0),
+    Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob", "pdrop", "p_drop", "drop_prob"), neutral=0.0),
     Role("dropout_key", ("dropout_rng", "rng_key", "prng_key", "rng"), neutral=numpy.zeros(2, numpy.uint32)),
+    Role(
+        "chunk_size", ("q_chunk_size", "kv_chunk_size", "query_chunk_size", "key_chunk_size", "block_q", "block_k", "block_kv"), neutral=1
+    ),
     FILL_VALUE,
 )
 """Required parameters that affect no output."""

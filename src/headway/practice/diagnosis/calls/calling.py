@@ -264,8 +264,14 @@ def completed(answer: Any) -> Any:
     return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
 
 
+ONLY_LIBRARY = "__headway_library__"
+"""Attribute of a class that takes arrays of one library only."""
+
+
 def libraries_for(subject: Subject) -> list[str]:
     """Return the array libraries to try: what the annotations mention, then imported libraries, NumPy, plain lists, and tensors of the file."""
+    if (only := getattr(subject.value, ONLY_LIBRARY, None)) is not None:
+        return [only]
     annotations = " ".join(str(each.annotation) for each in subject.parameters)
     own = own_libraries(subject)
     made = own_class(subject) if own else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -70,6 +71,7 @@ class Memory:
     measured    measured numbers as mistakes, by recovery, binding and conventions
     num_pairs   pairs of mistakes that may still be tried
     num_calls   calls of the learner's function
+    most_calls  number of them after which no further convention is tried
     """
 
     outputs: Outputs = field(default_factory=Outputs)
@@ -78,3 +80,9 @@ class Memory:
     measured: dict[tuple[Recovery, Any, tuple[Convention, ...]], Mistake | None] = field(default_factory=dict)
     num_pairs: int = NUM_PAIRS
     num_calls: int = 0
+    most_calls: float = math.inf
+
+    @property
+    def is_used_up(self) -> bool:
+        """True if no further convention is to be tried."""
+        return self.num_calls > self.most_calls

@@ -249,16 +249,17 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
 
 def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
-    memory = Memory()
+    libraries = libraries_for(subject)
+    memory = Memory(most_calls=MOST_CALLS.get(libraries[0], math.inf))
     trials: list[Trial] = []
-    for library in libraries_for(subject):
+    for library in libraries:
         ways: list[list[Trial]] = []
         for place, call in enumerate(calls_of(subject, exercise, library)):
             call.place = place
             ways.append(_until_right(_trials_under(call, exercise, memory)))
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
-            if any(trial.without_refused().matches() for trial in ways[-1]) or memory.num_calls > MOST_CALLS.get(library, math.inf):
+            if any(trial.without_refused().matches() for trial in ways[-1]) or memory.is_used_up:
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
@@ -282,8 +283,8 @@ def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
     return nearest is not None and any(map(is_endless, nearest.answers))
 
 
-MOST_CALLS = {"jax": 1_500}
-"""Number of calls of a subject after which no further convention is tried, by library; right programs need at most 450."""
+MOST_CALLS = {"jax": 800}
+"""Number of calls of a subject after which no further convention is tried, by its first library; right programs need at most 450."""
 
 
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
@@ -291,7 +292,7 @@ def _until_right(trials: Iterator[Trial]) -> list[Trial]:
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
-        if trial.raises_only(UNAVOIDABLE) or trial.memory.num_calls > MOST_CALLS.get(trial.call.library, math.inf):
+        if trial.raises_only(UNAVOIDABLE) or trial.memory.is_used_up:
             break
         if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
             break

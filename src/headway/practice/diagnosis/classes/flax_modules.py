@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
 from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_array, jax_on_numpy
 from headway.practice.diagnosis.calls.replacing import replaced
 from headway.practice.diagnosis.calls.traced import Refusal, Traces, is_traced, kind_of
@@ -149,6 +150,7 @@ def _holder(module: Any) -> type[FlaxHolder]:
     contents: dict[str, Any] = {
         "_made": made,
         "known": {},
+        ONLY_LIBRARY: "jax",
         "__module__": module.__module__,
         "__doc__": module.__doc__,
         **methods,

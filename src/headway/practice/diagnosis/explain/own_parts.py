@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import replace
 
@@ -18,7 +19,8 @@ from headway.practice.verdict import Cause
 def own_parts_cause(trial: Trial) -> Cause | None:
     """Return the exception that a class raises with its own parts because of the sizes of arrays.
 
-    None if it runs for any probe, or if its parts raise for another reason: they may need sizes of another kind.
+    None if it runs for any probe, or if its parts raise for another reason: they may need sizes of another kind, as a rotation needs heads of
+    an even width.
     """
     call = trial.call
     if not isinstance(call, InstanceCall) or not call.is_wired or call.has_guessed_operands:
@@ -36,11 +38,19 @@ def own_parts_cause(trial: Trial) -> Cause | None:
             return None
         except Exception as error:
             line = _line_of_class(error, call.subject)
+            if _is_of_rotation(error):
+                return None
             if is_of_sizes(error) and line is not None:
                 found = found or replace(explain(error, call.subject, probe), line=line)
             elif "to unpack" not in str(error):  # another number of axes than the parts take
                 return None
     return found
+
+
+def _is_of_rotation(error: Exception) -> bool:
+    """Return True for an exception in code that rotates, or in code that such code calls."""
+    lines = [frame.line or "" for frame in traceback.extract_tb(error.__traceback__)]
+    return any(re.search(r"rot(ary|ate)|rope|complex", line, re.IGNORECASE) for line in lines)
 
 
 def _line_of_class(error: Exception, subject: Subject) -> int | None:
