@@ -50,4 +50,4 @@ def test_the_search_for_pairs_ends_after_a_number_of_pairs(monkeypatch):
 
 def with_pairs(num_pairs):
     original = Memory.__init__
-    return lambda self: original(self, num_pairs=num_pairs)
+    return lambda self, **named: original(self, **named | {"num_pairs": num_pairs})
