@@ -63,6 +63,15 @@ def test_files_with_the_same_imports_share_a_server(tmp_path):
     assert next(reversed(process._IDLE.values()))[0] is before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems start a process for each file")
+def test_a_server_that_ended_while_it_waited_is_replaced(tmp_path):
+    checked(tmp_path, RIGHT)
+    (server, _) = next(reversed(process._IDLE.values()))
+    server.kill()
+    server.wait()
+    assert [verdict.status for verdict in checked(tmp_path, RIGHT)] == ["correct"]
+
+
 def test_an_earlier_definition_of_a_name_is_reported(tmp_path):
     (verdict,) = checked(tmp_path, "def softmax(x):\n    return x * 0\n" + textwrap.dedent(RIGHT))
     assert (verdict.line, verdict.status) == (6, "correct")

@@ -96,8 +96,7 @@ class Confined:
 
     def __enter__(self) -> Confined:
         if HAS_FORKS:
-            key = self._imported()
-            self.process, self.control = _IDLE.pop(key) if key in _IDLE else self._new()
+            self.process, self.control = self._idle() or self._new()
             self.replies = self.control.makefile("rb")
         return self
 
@@ -110,6 +109,14 @@ class Confined:
         """Return what two servers must have in common so that one can take the place of the other."""
         return (*self.libraries, *sorted(child_environment().items()))
 
+    def _idle(self) -> _Server | None:
+        """Return the server that an earlier file has left, if it still runs."""
+        server = _IDLE.pop(self._imported(), None)
+        if server is None or server[0].poll() is None:
+            return server
+        _end_server(server)
+        return None
+
     def _new(self) -> _Server:
         process, control = _SPARE.pop() if _SPARE else _new_server()
         with suppress(OSError):
@@ -118,12 +125,13 @@ class Confined:
 
     def _keep(self) -> None:
         """Leave a server that nothing runs in to the next file that imports the same libraries."""
-        if self.control is None or self.process is None or self.process.poll() is not None or self._imported() in _IDLE:
+        key = self._imported()
+        if self.control is None or self.process is None or not self.is_alive or key in _IDLE:
             return
         while len(_IDLE) >= MOST_IDLE:
             _end_server(_IDLE.pop(next(iter(_IDLE))))
         self.replies.close()
-        _IDLE[self._imported()] = self.process, self.control
+        _IDLE[key] = self.process, self.control
         self.process = self.control = None
 
     @contextmanager
