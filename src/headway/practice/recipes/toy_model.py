@@ -156,11 +156,6 @@ class ToyModel:
         """Yield an object with the device and the dtype of the weights."""
         yield SimpleNamespace(device=self.device, dtype=None)
 
-    @property
-    def block_size(self) -> int:
-        """Context size under nanoGPT's name."""
-        return self.context_size
-
     def __getattr__(self, name: str) -> int:
         """Return the context size under any name that means it, such as WINDOW_SIZE.
 

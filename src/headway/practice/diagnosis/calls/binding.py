@@ -11,12 +11,14 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.rotation import same, table_for
-from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value
+from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 
-FILL_VALUE = Role("fill_value", ("mask_value", "mask_fill", "neg_inf", "minus_inf", "masking_minus_inf", "negative_infinity"), neutral=-1e9)
-"""Score of what a mask hides; finite, so that its product with 0 is 0."""
+FILL_VALUE = Role(
+    "fill_value", ("mask_value", "mask_fill", "neg_inf", "minus_inf", "masking_minus_inf", "negative_infinity"), neutral=HIDDEN_SCORE
+)
+"""Parameter for the score of what a mask hides."""
 
 BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),

@@ -22,6 +22,9 @@ INLINED = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "custom
 """Operations that only call a jaxpr, and the parameter that holds it."""
 
 
+RECORDER = "__headway_record__"
+"""Name of the function that instrumented code calls with each value: such code has to run each time."""
+
 _untraced: list[None] = []
 """One element for each context of `untraced` that is open."""
 
@@ -41,13 +44,47 @@ def is_traced() -> bool:
     return not _untraced and sys.gettrace() is None
 
 
-def kind_of(tree: Any) -> Any:
-    """Return the structure of a tree of operands, the shapes and dtypes of its arrays, and its other leaves."""
-    import jax
+@dataclass(frozen=True)
+class Operands:
+    """A tree of operands, flattened.
 
-    leaves, structure = jax.tree_util.tree_flatten(tree)
-    kinds = [(leaf.shape, leaf.dtype, leaf.weak_type) if isinstance(leaf, jax.Array) else leaf for leaf in leaves]
-    return structure, tuple(kinds), tuple(map(type, leaves))
+    leaves, structure   the leaves, and the tree without them
+    places              places of the arrays of JAX among the leaves
+    """
+
+    leaves: Sequence[Any]
+    structure: Any
+    places: Sequence[int]
+
+    @classmethod
+    def of(cls, tree: Any) -> Operands:
+        """Return a tree as operands."""
+        import jax
+
+        leaves, structure = jax.tree_util.tree_flatten(tree)
+        return cls(leaves, structure, [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)])
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Return the arrays of JAX."""
+        return [self.leaves[place] for place in self.places]
+
+    @property
+    def kind(self) -> Any:
+        """Return the structure, the shapes and dtypes of the arrays, and the other leaves."""
+        kinds = list(self.leaves)
+        for place, array in zip(self.places, self.arrays, strict=True):
+            kinds[place] = array.shape, array.dtype, array.weak_type
+        return self.structure, tuple(kinds), tuple(map(type, self.leaves))
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Any:
+        """Return the tree with other arrays."""
+        import jax
+
+        filled = list(self.leaves)
+        for place, array in zip(self.places, arrays, strict=True):
+            filled[place] = array
+        return jax.tree_util.tree_unflatten(self.structure, filled)
 
 
 class Traces:
@@ -69,21 +106,19 @@ class Traces:
         """
         import jax
 
-        leaves, structure = jax.tree_util.tree_flatten(tree)
-        is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
-        if not is_traced() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        operands = Operands.of(tree)
+        arrays = operands.arrays
+        if not is_traced() or any(isinstance(each, jax.core.Tracer) for each in arrays):
             return function(tree)
-        key = (name, kind_of(tree))
+        key = (name, operands.kind)
         try:
             if key not in self._found and key not in self._seen:
                 self._seen.add(key)
                 return function(tree)
         except TypeError:  # an operand without a hash
             return function(tree)
-        arrays = [leaf for given, leaf in zip(is_array, leaves, strict=True) if given]
         if key not in self._found:
-            places = [place for place, given in enumerate(is_array) if given]
-            self._found[key] = _traced(function, structure, leaves, places, arrays, self._needs_values)
+            self._found[key] = _traced(function, operands, self._needs_values)
         program = self._found[key]
         if isinstance(program, Refusal):
             program.repeat()
@@ -150,25 +185,15 @@ class _Program:
         return jax.tree_util.tree_unflatten(self.structure, outputs)
 
 
-def _traced(
-    function: Callable[[Any], Any],
-    structure: Any,
-    leaves: Sequence[Any],
-    places: Sequence[int],
-    arrays: Sequence[Any],
-    needs_values: Callable[[Exception], bool],
-) -> _Program | Refusal | None:
+def _traced(function: Callable[[Any], Any], operands: Operands, needs_values: Callable[[Exception], bool]) -> _Program | Refusal | None:
     """Return a function as steps, or None if it cannot be traced or has an operation without a rule."""
     import jax
 
-    def run(*given: Any) -> Any:
-        filled = list(leaves)
-        for place, array in zip(places, given, strict=True):
-            filled[place] = array
-        return function(jax.tree_util.tree_unflatten(structure, filled))
+    def run(*arrays: Any) -> Any:
+        return function(operands.with_arrays(arrays))
 
     try:
-        closed, shapes = jax.make_jaxpr(run, return_shape=True)(*arrays)
+        closed, shapes = jax.make_jaxpr(run, return_shape=True)(*operands.arrays)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, jax.errors.UnexpectedTracerError):  # a branch on a value
         return None
     except Exception as error:

@@ -46,6 +46,10 @@ WORDS: tuple[tuple[str, str], ...] = (
 """Role names, and the words that stand for them; the first that matches counts."""
 
 
+HIDDEN_SCORE = -1e9
+"""Score of what a mask hides; finite, so that its product with 0 is 0."""
+
+
 def initial_values(key: Any, shape: Sequence[int], dtype: Any = numpy.float32) -> numpy.ndarray:
     """Return the initial values of a weight, as an initializer of JAX does; they are replaced by those of a probe."""
     return numpy.full(shape, 0.1, dtype)
@@ -63,7 +67,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"deterministic", True),
     (r"multiplier", None),
     (r"theta|(^|_)base$", 10000.0),
-    (r"(neg(ative)?|minus)_inf(inity)?$|mask(ing|ed)?_?(fill|value)|fill_value$", -1e9),
+    (r"(neg(ative)?|minus)_inf(inity)?$|mask(ing|ed)?_?(fill|value)|fill_value$", HIDDEN_SCORE),
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),

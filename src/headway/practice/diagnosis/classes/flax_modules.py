@@ -23,7 +23,7 @@ import numpy
 from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
 from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_array, jax_on_numpy
 from headway.practice.diagnosis.calls.replacing import replaced
-from headway.practice.diagnosis.calls.traced import Refusal, Traces, is_traced, kind_of
+from headway.practice.diagnosis.calls.traced import RECORDER, Operands, Refusal, Traces, is_traced
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
 EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
@@ -72,15 +72,16 @@ class FlaxHolder:
     """A module with its weights, which get their shapes from the first input; until then `params` is None.
 
     parts   callables in place of modules inside it, by their names
-    known    what the calls of instances with equal fields have shown, by the text of the fields
+    known   what the calls of instances with equal fields have shown, by the text of the fields
+    is_recorded   True if the module's code notes its values, so that it has to run each time
     """
 
     known: dict[str, _Known]
+    is_recorded: bool
 
     def __init__(self, *fields: Any, **named: Any) -> None:
         self._known = self.known.setdefault(repr((fields, named)), _Known((fields, named)))
-        module = self._made(*fields, **named)
-        self._run = partial(_run, module, self._known.traces if _is_plain(module) else None)
+        self._run = partial(_run, self._made(*fields, **named), None if self.is_recorded else self._known.traces)
         self._closed: Callable[[Any], Any] = _unchanged
         self._others: Mapping[str, Any] = {}
         self._replacement: Replacement | None = None
@@ -109,7 +110,7 @@ class FlaxHolder:
 
     def _initialized(self, run: Callable[[], Any], given: Any) -> Any:
         """Return the weights that a module makes for operands; one that refuses their shapes is not run again for others of these shapes."""
-        key, refusals = repr(kind_of(given)), self._known.refusals
+        key, refusals = repr(Operands.of(given).kind), self._known.refusals
         if key in refusals and is_traced():
             refusals[key].repeat()
         try:
@@ -150,6 +151,7 @@ def _holder(module: Any) -> type[FlaxHolder]:
     contents: dict[str, Any] = {
         "_made": made,
         "known": {},
+        "is_recorded": _is_recorded(module),
         ONLY_LIBRARY: "jax",
         "__module__": module.__module__,
         "__doc__": module.__doc__,
@@ -188,19 +190,14 @@ def _method(name: str, function: Callable[..., Any]) -> Any:
     return changed
 
 
-def _is_plain(module: Any) -> bool:
-    """Return True for a module whose program notes nothing while it runs."""
-    functions = [inspect.unwrap(each) for each in vars(type(module)).values() if inspect.isfunction(each)]
-    return not any(name.startswith(NOTING) for each in functions for name in getattr(each, "__globals__", {}))
+def _is_recorded(module: Any) -> bool:
+    functions = [inspect.unwrap(each) for each in vars(module).values() if inspect.isfunction(each)]
+    return any(RECORDER in getattr(each, "__globals__", {}) for each in functions)
 
 
 def _draws(error: Exception) -> bool:
     """Return True for the exception of a module that draws random numbers without a key."""
     return type(error).__name__ == "InvalidRngError"
-
-
-NOTING = ("__headway_record", "__headway_noted")
-"""Starts of the names of functions that a changed program calls with the values of its expressions."""
 
 
 def _run(module: Any, traces: Traces | None, action: str, method: str, intercept: Any, variables: Any, *operands: Any, **named: Any) -> Any:
@@ -324,16 +321,15 @@ def _compiled_once(function: Callable[[Any], Any], tree: Any) -> Any:
     """Return the output of a function for a tree, compiled as a whole: JAX compiles each primitive of a function that is not, in seconds."""
     import jax
 
-    leaves, structure = jax.tree_util.tree_flatten(tree)
-    arrays = {place: leaf for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)}
+    operands = Operands.of(tree)
 
-    def run(given: dict[int, Any]) -> Any:
-        return function(jax.tree_util.tree_unflatten(structure, [given.get(place, leaf) for place, leaf in enumerate(leaves)]))
+    def run(arrays: list[Any]) -> Any:
+        return function(operands.with_arrays(arrays))
 
     try:
-        return jax.jit(run)(arrays)
+        return jax.jit(run)(operands.arrays)
     except jax.errors.JAXTypeError:  # a branch on a value, or a conversion to NumPy
-        return run(arrays)
+        return run(operands.arrays)
 
 
 def _unchanged(value: Any) -> Any:

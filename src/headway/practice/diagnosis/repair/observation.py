@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import to_numpy
+from headway.practice.diagnosis.calls.traced import RECORDER
 from headway.practice.diagnosis.repair.tree import Place, places
 
 MAX_ATTRIBUTES = 60
@@ -112,8 +113,6 @@ class Frame:
         return {**self.module, **self.own}
 
 
-RECORDER = "__headway_record__"
-"""Name of the function that instrumented code calls with each value."""
 _NOT_RECORDED = (
     ast.Slice,
     ast.Starred,

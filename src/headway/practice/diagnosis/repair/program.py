@@ -11,10 +11,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.calls.timeout import count_iteration
+from headway.practice.diagnosis.calls.traced import RECORDER
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in
-from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
+from headway.practice.diagnosis.repair.observation import Recorder
 
 _COUNTER = "__headway_iteration__"
 """Name by which the loops of a program count their iterations."""
