@@ -13,6 +13,7 @@ from typing import Any
 
 from headway.practice.diagnosis.adapters.block_calls import BlockCall
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
@@ -64,7 +65,8 @@ class Stage:
         self.values.clear()
         function.__code__ = code
         try:
-            yield call
+            with untraced():  # a jaxpr may be that of the code before
+                yield call
         finally:
             function.__code__ = own
             for key in [key for key, each in made.items() if held.get(key) is None or held[key] != _state(each)]:
