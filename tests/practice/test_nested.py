@@ -221,3 +221,33 @@ def test_a_caller_that_the_repair_of_its_callee_makes_right_has_no_mistake_of_it
     assert [cause.name for cause in caller.causes] == ["because_of_attention"]
     assert (caller.status, caller.repair) == ("wrong", None)
     assert "with the change of attention, every output matches" in caller.text()
+
+
+FLAX_CALLER = """
+import jax.numpy as jnp
+import flax.linen as nn
+
+
+def softmax(x):
+    e = jnp.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=0, keepdims=True)
+
+
+class SelfAttention(nn.Module):
+    d_model: int
+
+    @nn.compact
+    def __call__(self, x):
+        q, k, v = nn.Dense(self.d_model)(x), nn.Dense(self.d_model)(x), nn.Dense(self.d_model)(x)
+        scores = q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(self.d_model)
+        return softmax(scores) @ v
+"""
+
+
+@pytest.mark.slow
+def test_a_module_of_flax_that_calls_a_wrong_function_runs_again_with_a_correct_one(tmp_path):
+    pytest.importorskip("flax")
+    path = tmp_path / "mine.py"
+    path.write_text(FLAX_CALLER)
+    found = {each.subject: each for each in check_file(path)}
+    assert [cause.name for cause in found["SelfAttention"].causes] == ["because_of_softmax"]

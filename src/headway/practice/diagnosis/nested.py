@@ -18,6 +18,7 @@ from headway.arrays import array_namespace, cast, from_numpy, is_floating
 from headway.practice.diagnosis.calls.binding import bind
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.conventions import PLAIN
+from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise
@@ -175,7 +176,7 @@ def _also_wrong(verdict: Verdict, others: Sequence[Judged]) -> Verdict:
 
 def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
     subject = replace(subject, has_definitions=True)  # a copy: its trials are those with the wrong functions
-    with ExitStack() as stack:
+    with untraced(), ExitStack() as stack:
         for fault in faults:
             stack.enter_context(_replaced(fault))
         return replace(diagnose(subject, exercise), trials=())
