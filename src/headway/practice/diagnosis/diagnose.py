@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
-from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
@@ -155,7 +155,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
     open_ones = [trial for trial in supported if trial.probes and not trial.matches()] or [trials[0]]
-    return _unexplained(subject, exercise, _least_raised(open_ones)[0])
+    closest = _least_raised(open_ones)
+    undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
+    return _unexplained(subject, exercise, next(undefined, closest[0]))
 
 
 def _without_some_probes(subject: Subject, choices: Iterable[Sequence[Trial]], ways: Sequence[Explain]) -> list[Explanation]:
@@ -340,6 +342,8 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             return _verdict(subject, exercise, "could not run", trial, causes=(explain(answer.error, subject, probe),))
         if trial.is_same(probe, answer):
             continue
+        if is_nothing(answer) and returns_value(subject) and any(each.decode is not PLAIN.decode for each in trial.conventions):
+            return _not_understood(subject, exercise, trial, None)  # an output of another form
         if is_nothing(answer):
             says = TEXTS["returns_nothing"]
             fix = TEXTS["return_result"]

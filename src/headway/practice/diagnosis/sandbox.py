@@ -192,7 +192,7 @@ class _Checker:
 
     def _may_be(self, verdict: Verdict) -> bool:
         """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name means no part for certain."""
-        likely, possible = fitting(verdict.subject)
+        likely, possible = fitting(verdict.subject.rpartition(".")[2])
         fits = [self.named] if self.named else [*likely, *(possible if likely else ())]
         if self.named is None:
             others = PARTS_OF_FUNCTIONS if verdict.subject in self.facts.functions else PARTS_OF_CLASSES

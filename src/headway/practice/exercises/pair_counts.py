@@ -130,7 +130,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("one pair", {"ids": [4, 9]}),
         Probe("one token", {"ids": [4]}),
         Probe("bytes", {"ids": list(b"banana bandana")}),
-        Probe("given counts", {"ids": [1, 2, 1, 2], "counts": {(1, 2): 5, (8, 8): 1}}),
+        Probe("given counts", {"ids": [1, 2, 1, 2], "counts": Counter({(1, 2): 5, (8, 8): 1})}),
     )
 
 

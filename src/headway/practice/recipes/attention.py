@@ -104,7 +104,14 @@ TOP_LEFT = optional(
 )
 """Alignment of a causal mask that is not square."""
 
-CAUSAL = optional(Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}))
+UNLESS_MASKED = Convention(
+    TEXTS["causal_unless_masked"],
+    steps={"is_causal": lambda given: True, "combine": lambda mask, lower: lower if mask is None else mask},
+    source=r"is_causal *= *[^,\n]*mask is None|if \w*mask is None:\s*\w*mask *=.*(tril|triu|causal)",
+)
+"""Attention whose source states that a given mask replaces the causal one."""
+
+CAUSAL = optional(Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}), UNLESS_MASKED)
 """Attention that is causal without an argument for it."""
 
 

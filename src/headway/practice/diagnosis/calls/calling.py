@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
@@ -119,7 +120,7 @@ class Call:
     def _written(self, arguments: Mapping[str, Any]) -> list[Any] | None:
         """Return the list that a function without a return statement writes into, None if there is no such list."""
         source = self.subject.own_source
-        if inspect.isclass(self.subject.value) or re.search(r"\breturn +[^\s#]", source.replace("return None", "")):
+        if inspect.isclass(self.subject.value) or returns_value(self.subject):
             return None
         lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
         written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
@@ -257,6 +258,12 @@ class Call:
         return value.astype(as_dtype(DTYPES[self.library], numpy)) if is_wide else value
 
 
+def returns_value(subject: Subject) -> bool:
+    """Return True if a subject has a return statement with a value other than None, or is an expression."""
+    source = subject.own_source
+    return "lambda" in source or re.search(r"\breturn +[^\s#]", source.replace("return None", "")) is not None
+
+
 def completed(answer: Any) -> Any:
     """Return an output, with the values that a generator yields as a list, and the fields of a dataclass as a tuple."""
     if is_dataclass(answer) and not inspect.isclass(answer) and not (callable(answer) or hasattr(answer, "dtype") or holds_data(answer)):
@@ -312,16 +319,17 @@ def _is_floating(value: Any) -> bool:
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """Return the value with `change` applied to every leaf of its dicts, lists and tuples."""
+    """Return the value with `change` applied to every leaf of its dicts, lists and tuples; a Counter stays one."""
     if isinstance(value, dict):
-        return {key: mapped(change, each) for key, each in value.items()}
+        found = {key: mapped(change, each) for key, each in value.items()}
+        return Counter(found) if isinstance(value, Counter) else found
     if type(value) in (list, tuple):
         return type(value)(mapped(change, each) for each in value)
     return change(value)
 
 
 def _copied(value: Any) -> Any:
-    if type(value) in (list, tuple, dict):
+    if type(value) in (list, tuple, dict, Counter):
         return mapped(_copied, value)
     if type(value) is numpy.ndarray:
         return value.copy()
