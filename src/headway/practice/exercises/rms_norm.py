@@ -113,6 +113,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("half precision", {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
         Probe("weighted, half precision", weight | {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
         Probe("whole numbers", {"x": numpy.array([[1, 2, 4, 8]])}, caution=WHOLE),
+        Probe("vector, small numbers", {"x": drawn(4) * 1e-3}, VECTOR),
+        Probe("weighted vector, small numbers", weight | {"x": drawn(4) * 1e-3}, VECTOR),
+        Probe("weighted vector, given eps", weighted(5) | {"eps": 0.3}, VECTOR),
     )
 
 

@@ -161,7 +161,7 @@ class ToyModel:
 
         Errors   AttributeError for other names
         """
-        if re.fullmatch(OF_CONTEXT, name.lower()):
+        if re.fullmatch(OF_CONTEXT, name.lower().lstrip("_")):
             return self.context_size
         raise AttributeError(name)
 

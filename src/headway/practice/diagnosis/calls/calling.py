@@ -37,6 +37,9 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
+LIST_OF_NUMBERS = r"(typing\.)?(List|list|Sequence)\[(float|int)( *\| *(float|int))*\]"
+"""Pattern of the annotations of a list of numbers."""
+
 TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
 """Tensor methods that identify PyTorch code in a file that imports no array library."""
 
@@ -135,6 +138,7 @@ class Call:
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the inputs under the function's parameter names, as arrays of its library."""
+        self._check_ranks(inputs)
         off = {name: role.off for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
         return off | {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
@@ -232,6 +236,14 @@ class Call:
             for name, role in self.binding.role_of.items()
             if role.off is not MISSING and type(defaults.get(name)) in (int, float) and defaults[name] != role.off
         }
+
+    def _check_ranks(self, inputs: Inputs) -> None:
+        """Raise a TypeError for an array with several axes under a parameter that is annotated as a list of numbers."""
+        for each in self.parameters:
+            role = self.binding.role_of.get(each.name)
+            value = None if role is None else inputs.get(role.name)
+            if isinstance(value, numpy.ndarray) and value.ndim > 1 and re.fullmatch(LIST_OF_NUMBERS, str(each.annotation)):
+                raise TypeError(f"got {value.ndim} axes, expected a list of numbers for {each.name}")
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.classes.configs import (
     config_parameter,
     configured,
     fallback_config,
+    fields_of,
     fields_needed,
     fields_read,
     is_size_role,
@@ -103,7 +104,18 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
         return base.at(sizes)
     if base is not None:
         return configured(base, sizes, roles, dropout, fields_needed(subject, name))
-    return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name), optional_fields(subject, name))
+    fallback = _with_scale(fallback_config(subject, name), subject, name, sizes)
+    return Config(sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name))
+
+
+def _with_scale(base: Any, subject: Subject, name: str, sizes: Mapping[str, Any]) -> Any:
+    """Return the fields of a config with the scale of the scores, if a class of the file stores such a field and multiplies or divides by it."""
+    stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\.(\w*scale)\b", subject.file_source)
+    if stored is None or "head_dim" not in sizes:
+        return base
+    is_divisor = re.search(rf"/ *self\.{stored[1]}\b", subject.file_source) is not None
+    scale = sizes["head_dim"] ** (0.5 if is_divisor else -0.5)
+    return {stored[2]: scale, **({} if base is None else fields_of(base))}
 
 
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:

@@ -191,7 +191,7 @@ def shown_operands(usages: Sequence[Usage], parameters: Sequence[inspect.Paramet
             elif (
                 parameter.default is parameter.empty
                 and "mask" not in parameter.name.lower()
-                and (value is None or isinstance(value, bool | str) or value == 0)
+                and (value is None or isinstance(value, bool | str) or (isinstance(value, int | float) and value == 0))
             ):
                 found[parameter.name] = Role(f"neutral {parameter.name}", neutral=value)
     return found

@@ -128,7 +128,7 @@ class Subject:
     @property
     def is_private(self) -> bool:
         """Return True if the name starts with an underscore."""
-        return self.name.startswith("_")
+        return self.short_name.startswith("_")
 
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments and docstrings.
@@ -318,7 +318,7 @@ def methods(tree: ast.Module) -> dict[str, ast.stmt]:
         f"{owner.name}.{node.name}": node
         for owner in classes
         for node in owner.body
-        if isinstance(node, ast.FunctionDef) and (re.fullmatch(METHODS, node.name) or (_is_static(node) and not node.name.startswith("_")))
+        if isinstance(node, ast.FunctionDef) and (re.fullmatch(METHODS, node.name) or (_is_static(node) and not node.name.startswith("__")))
     }
 
 
