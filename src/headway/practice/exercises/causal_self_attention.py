@@ -14,7 +14,19 @@ from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases, with_zero
+from headway.practice.recipes.sequences import (
+    BATCH,
+    MASK,
+    MATRICES,
+    NARROWER,
+    PADDED,
+    PADDING,
+    SINGLE,
+    UNBATCHED,
+    Draw,
+    with_biases,
+    with_zero,
+)
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_self_attention")
@@ -84,7 +96,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("single", draw.itself(5, 7) | held, SINGLE, UNBATCHED),
         Probe("single, wide", draw.itself(5, 6) | draw.weights(6, 7), SINGLE, UNBATCHED),
         Probe("biases", draw.itself(2, 5, 7) | biased, BATCH),
-        Probe("padded", draw.itself(2, 5, 7) | held | {"mask": PADDING[:, None]}, BATCH),
+        Probe("padded", draw.itself(2, 5, 7) | held | {"mask": PADDING[:, None]}, PADDED),
         Probe("masked", draw.itself(2, 5, 7) | held | {"mask": causal_mask}, BATCH),
         Probe("output", draw.itself(2, 5, 7) | mixed, BATCH),
         Probe("heads", draw.itself(2, 5, 12) | many | heads, BATCH),
@@ -92,7 +104,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, square", draw.itself(3, 3, 9) | draw.weights(9, 9, output=9) | heads, BATCH),
         Probe("heads, biases", draw.itself(2, 5, 12) | fused | heads, BATCH),
         Probe("heads, output bias", draw.itself(2, 5, 12) | outer | heads, BATCH),
-        Probe("heads, padded", draw.itself(2, 5, 12) | many | heads | {"mask": PADDING[:, None, None]}, BATCH),
+        Probe("heads, padded", draw.itself(2, 5, 12) | many | heads | {"mask": PADDING[:, None, None]}, PADDED),
         Probe("heads, single", draw.itself(5, 12) | many | heads, SINGLE, UNBATCHED),
         Probe("heads, single, biases", draw.itself(5, 12) | fused | heads, SINGLE, UNBATCHED),
         Probe("projected", draw.three(5, 5, 4, ()), MATRICES),

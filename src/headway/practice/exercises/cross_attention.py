@@ -13,7 +13,7 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
-from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw, with_biases
+from headway.practice.recipes.sequences import BATCH, MATRICES, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -62,16 +62,16 @@ def probes() -> tuple[Probe, ...]:
         Probe("single", draw.two(4, 6, 7, 7, ()) | held, SINGLE, UNBATCHED),
         Probe("single, wide", draw.two(4, 6, 5, 5, ()) | draw.weights(5, 7), SINGLE, UNBATCHED),
         Probe("biases", draw.two(4, 6, 7, 7) | single, BATCH),
-        Probe("padded", draw.two(4, 6, 7, 7) | held | {"mask": padding}, BATCH),
-        Probe("one length, padded", draw.two(5, 5, 7, 7) | held | {"mask": PADDING[:, None]}, BATCH),
+        Probe("padded", draw.two(4, 6, 7, 7) | held | {"mask": padding}, PADDED),
+        Probe("one length, padded", draw.two(5, 5, 7, 7) | held | {"mask": PADDING[:, None]}, PADDED),
         Probe("output", draw.two(4, 6, 7, 7) | mixed, BATCH),
         Probe("heads", draw.two(4, 6, 12, 12) | many | heads, BATCH),
         Probe("heads, widths", draw.two(4, 6, 12, 8) | draw.weights(12, 12, output=12, context_width=8) | heads, BATCH),
         Probe("heads, one length", draw.two(5, 5, 12, 12) | many | heads, BATCH),
         Probe("heads, biases", draw.two(4, 6, 12, 12) | biased | heads, BATCH),
         Probe("heads, output bias", draw.two(4, 6, 12, 12) | outer | heads, BATCH),
-        Probe("heads, padded", draw.two(4, 6, 12, 12) | many | heads | {"mask": padding[:, None]}, BATCH),
-        Probe("heads, padded, biases", draw.two(4, 6, 12, 12) | biased | heads | {"mask": padding[:, None]}, BATCH),
+        Probe("heads, padded", draw.two(4, 6, 12, 12) | many | heads | {"mask": padding[:, None]}, PADDED),
+        Probe("heads, padded, biases", draw.two(4, 6, 12, 12) | biased | heads | {"mask": padding[:, None]}, PADDED),
         Probe("heads without output", draw.two(4, 6, 12, 12) | draw.weights(12, 12) | heads, BATCH),
         Probe("projected", draw.three(4, 6, 5, ()), MATRICES),
         Probe("projected, square", draw.three(5, 5, 5, ()), MATRICES),

@@ -21,7 +21,7 @@ from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
-from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.recipes.sequences import MASK, PADDED, PADDING, SINGLE, UNBATCHED
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -59,7 +59,6 @@ MISTAKES = (
 )
 
 BATCH = TEXTS["batch"]
-PADDED = TEXTS["padded"]
 
 
 def probes() -> tuple[Probe, ...]:

@@ -24,7 +24,7 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.rotation import ROTATED
-from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw, with_biases
+from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -159,7 +159,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("inner biases", draw.itself(2, 5, 12) | inner | two, BATCH),
         Probe("output bias", draw.itself(2, 5, 12) | outer | two, BATCH),
         Probe("masked", draw.itself(2, 5, 12) | held | two | {"mask": MASK}, BATCH),
-        Probe("padded", draw.itself(2, 5, 12) | held | two | {"mask": padding}, BATCH),
+        Probe("padded", draw.itself(2, 5, 12) | held | two | {"mask": padding}, PADDED),
         Probe("biases, masked", draw.itself(2, 5, 12) | biased | two | {"mask": MASK}, BATCH),
         Probe("causal", draw.itself(2, 5, 12) | held | two | {"is_causal": True}, BATCH),
         Probe("masked and causal", draw.itself(2, 5, 12) | held | two | {"is_causal": True, "mask": MASK}, BATCH),
@@ -169,7 +169,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, square", heads(4, 4, 4, 2, (4,)), BATCH),
         Probe("heads, one length", heads(5, 5, 6, 2), BATCH),
         Probe("heads, masked", heads(5, 5, 6, 2, head_dim=8) | {"mask": MASK}, BATCH),
-        Probe("heads, padded", heads(5, 5, 6, 2) | {"mask": padding}, BATCH),
+        Probe("heads, padded", heads(5, 5, 6, 2) | {"mask": padding}, PADDED),
         Probe("heads, causal", heads(5, 5, 6, 2, head_dim=8) | {"is_causal": True}, BATCH),
         Probe("heads, given scale", heads(5, 7, 6, 2) | {"scale": 0.3}, BATCH),
         Probe("one position", draw.itself(2, 1, 12) | held | two, BATCH),

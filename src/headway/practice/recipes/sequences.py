@@ -16,6 +16,7 @@ TEXTS = Texts("shared/sequences")
 SINGLE = TEXTS["single"]
 MATRICES = TEXTS["matrices"]
 BATCH = TEXTS["batch"]
+PADDED = TEXTS["padded"]
 LENGTHS = TEXTS["lengths"]
 WIDTHS = TEXTS["widths"]
 NARROWER = TEXTS["narrower"]
