@@ -56,7 +56,7 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
-    if verdict.trial is not None and (_orders_fused(verdict) or _changes_rotation(verdict)):
+    if verdict.trial is not None and (_orders_fused(verdict) or _changes_rotation(verdict) or _is_variant(verdict)):
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
@@ -70,6 +70,18 @@ def is_in_doubt(verdict: Verdict) -> bool:
         and any(reason(verdict.trial) for reason in (_lacks_weights, _reads_data, _leaves_mask_out))
     )
     return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
+
+
+VARIANTS = (
+    r"alibi|relative|local|sparse|linear_?att|linformer|performer|longformer|big_?bird|synthesi[sz]er|disentangled|talking|differential"
+    r"|latent|(^|_)mla(_|$)|axial|gated_(\w+_)?att|hyper|window|t5"
+)
+"""Pattern of the names of attention that differs from the standard one on purpose."""
+
+
+def _is_variant(verdict: Verdict) -> bool:
+    """Return True for a wrong attention whose name says that it is another kind of attention."""
+    return verdict.status == "wrong" and "attention" in verdict.exercise and re.search(VARIANTS, snake(verdict.subject)) is not None
 
 
 def _orders_fused(verdict: Verdict) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.slots import is_module
@@ -303,7 +303,7 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
 
 def needs_no_instance(base: type) -> bool:
     """Return True for a class whose own attributes are the settings."""
-    return not dataclasses.is_dataclass(base) and "__init__" not in vars(base)
+    return not dataclasses.is_dataclass(base) and base.__init__ is object.__init__
 
 
 def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None) -> Any:
@@ -312,14 +312,14 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
     given = changes(list(defaults), defaults, sizes, roles, dropout, needed)
     for each in parameters:
         if each.default is each.empty and each.name not in given:
-            value = neutral_value(each.name)
-            given[each.name] = None if value is NOTHING else value
+            value = get_args(each.annotation)[0] if get_origin(each.annotation) is Literal else neutral_value(each.name)
+            given[each.name] = (False if each.annotation in (bool, "bool") else None) if value is NOTHING else value
     if all(role.name != "num_heads" for role in roles):  # the class may check that the width divides by it
         given |= {name: 1 for name in defaults if re.search("heads?$", name) and name not in given}
     try:
         made = base(**given)
     except (ValueError, AssertionError):  # it only allows the sizes of its author's model
-        if not dataclasses.is_dataclass(base):
+        if not (dataclasses.is_dataclass(base) or hasattr(base, "model_construct")):
             raise
         made = _unchecked(base, given)
     fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
@@ -331,7 +331,9 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
 
 
 def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
-    """Return an instance of a dataclass with these fields, and the others as by default, without its __post_init__."""
+    """Return an instance of a dataclass or pydantic model with these fields, and the others as by default, without its checks."""
+    if hasattr(base, "model_construct"):
+        return base.model_construct(**given)
     made: Any = object.__new__(base)
     for each in dataclasses.fields(base):
         default = each.default_factory() if each.default_factory is not dataclasses.MISSING else each.default

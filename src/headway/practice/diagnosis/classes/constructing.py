@@ -104,18 +104,31 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
         return base.at(sizes)
     if base is not None:
         return configured(base, sizes, roles, dropout, fields_needed(subject, name))
-    fallback = _with_scale(fallback_config(subject, name), subject, name, sizes)
+    fallback = fallback_config(subject, name)
+    meant = _settings_meant(subject, name, sizes)
+    if meant:
+        fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
     return Config(sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name))
 
 
-def _with_scale(base: Any, subject: Subject, name: str, sizes: Mapping[str, Any]) -> Any:
-    """Return the fields of a config with the scale of the scores, if a class of the file stores such a field and multiplies or divides by it."""
-    stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\.(\w*scale)\b", subject.file_source)
-    if stored is None or "head_dim" not in sizes:
-        return base
-    is_divisor = re.search(rf"/ *self\.{stored[1]}\b", subject.file_source) is not None
-    scale = sizes["head_dim"] ** (0.5 if is_divisor else -0.5)
-    return {stored[2]: scale, **({} if base is None else fields_of(base))}
+ACTIVATIONS = ("gelu", "relu", "silu", "swish")
+"""Names of activations in settings."""
+
+
+def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a config that are no sizes and that the file's code shows the values of.
+
+    They are the scale of the scores, if a class stores such a field and multiplies or divides by it, and the name of an activation.
+    """
+    source, found = subject.file_source, dict[str, Any]()
+    stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\.(\w*scale)\b", source)
+    if stored is not None and "head_dim" in sizes:
+        is_divisor = re.search(rf"/ *self\.{stored[1]}\b", source) is not None
+        found[stored[2]] = sizes["head_dim"] ** (0.5 if is_divisor else -0.5)
+    named = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
+    if named is not None:
+        found |= {field: named for field in fields_read(subject, name) if re.search(r"(^|_)act(ivation)?(_|$)", field)}
+    return found
 
 
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
