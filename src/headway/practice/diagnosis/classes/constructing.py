@@ -293,7 +293,7 @@ MIN_PROJECTIONS = 3
 
 def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:
     """Return True for a class that takes or reads the width of its head, and whose config's number of heads it does not read."""
-    if config is None or constructor.takes("num_heads"):
+    if config is None or constructor.takes("num_heads") or fields_needed(subject, config) is None:  # others read the number of heads
         return False
     sizes = [role for role in exercise.roles if is_size_role(role)]
     meant = {role.name for role in roles_of_names(sorted(fields_read(subject, config)), sizes, is_shared=True).values()}

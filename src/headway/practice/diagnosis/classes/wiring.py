@@ -134,9 +134,9 @@ def _expect_causal(model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Call
     """
     random = numpy.random.default_rng(7)
     drawn = [(slot, as_numbers(slot.array).copy()) for slot in slots_of(model, type(model).__module__) if slot.is_parameter]
-    ids = numpy.array([[3, 1, 4, 2], [0, 2, 1, 3]])
+    ids = numpy.array([[3, 1, 4, 2], [4, 2, 1, 3]])  # not 0, which may be padding
     later, swapped = ids.copy(), ids[:, [1, 0, 2, 3]]
-    later[:, -1] = (ids[:, -1] + 1) % 5
+    later[:, -1] = ids[:, -1] % 4 + 1
     recorders = [_Recorder(block) for *_, block in (blocks[0], blocks[-1])]
     places = [each[:2] for each in (blocks[0], blocks[-1])][: len(blocks)]
     for (owner, name), recorder in zip(places, recorders, strict=False):
