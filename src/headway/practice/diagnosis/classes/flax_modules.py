@@ -14,14 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, partial, wraps
+from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
-import numpy
-
 from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
-from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_array, jax_on_numpy
+from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_on_numpy
+from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.calls.replacing import replaced
 from headway.practice.diagnosis.calls.traced import RECORDER, Operands, Refusal, Traces, is_traced
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
@@ -212,7 +211,7 @@ def _run(module: Any, traces: Traces | None, action: str, method: str, intercept
     with nullcontext() if intercept is None else linen.intercept_methods(intercept), _shapes_kept():
         if action == "init":
             # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
-            with jax_on_numpy(), _one_key(), quick_draws(MOST_DRAWN):
+            with jax_on_numpy(), _one_key(), quick_draws():
                 return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
 
         def applied(given: tuple[Any, ...]) -> Any:
@@ -237,39 +236,6 @@ def random_key(name: str) -> Any:
 def _one_key() -> AbstractContextManager[None]:
     """Draw all initial values with one key: Flax takes as long to derive one for each of them as to draw."""
     return replaced(sys.modules["flax.core.scope"], {"_fold_in_static": lambda key, data: key})
-
-
-FILLED = 0.1
-"""Number of weights that are not drawn; not zero, which would hide a layer that is added to something."""
-MOST_DRAWN = 100_000
-"""Size up to which initial values are drawn: a vocabulary or a width that no probe gives may have its own large default."""
-
-
-def quick_draws(most: int) -> AbstractContextManager[None]:
-    """Let NumPy draw the initial values of JAX's initializers, and fill arrays of more than this many numbers with one number."""
-    random = getattr(sys.modules.get("jax._src.nn.initializers"), "random", None)
-    numbers = numpy.random.default_rng(0)
-
-    def drawn(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
-
-        @wraps(function)  # it may be wrapped again inside the context
-        def draw(*operands: Any, **named: Any) -> Any:
-            given = signature.bind(*operands, **named)
-            given.apply_defaults()
-            values = given.arguments
-            shape = values["shape"] or ()
-            if math.prod(shape) > most:
-                return jax_array(numpy.full(shape, FILLED), values["dtype"])
-            if name == "uniform":
-                return jax_array(numbers.uniform(values["minval"], values["maxval"], shape), values["dtype"])
-            found = numbers.standard_normal(shape)
-            return jax_array(found if name == "normal" else found.clip(values["lower"], values["upper"]), values["dtype"])
-
-        return draw
-
-    names = [name for name in ("normal", "uniform", "truncated_normal") if hasattr(random, name)]
-    return replaced(random, {name: drawn(name, getattr(random, name)) for name in names})
 
 
 _SHAPES: dict[Any, Any] = {}

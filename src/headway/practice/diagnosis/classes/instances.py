@@ -19,6 +19,7 @@ from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, TABLE, 
 from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
+from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.classes.assignment import Assignment, wildcard_name
@@ -274,8 +275,8 @@ class InstanceCall(Call):
         parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
         given = {**constructor, **parts, **switches}
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
-        with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy():
-            return self.subject.value(*positional, **given)  # initial weights need not be drawn by compiled primitives
+        with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy(), quick_draws():
+            return self.subject.value(*positional, **given)
 
     @property
     def _widening(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ import numpy
 
 from headway.arrays import from_numpy
 from headway.practice.diagnosis.calls.calling import DTYPES, mapped
+from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, Config
 from headway.practice.diagnosis.classes.flax_modules import random_key
 from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, sizes_of, tree_read
@@ -125,7 +125,7 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
     class Holder:
         def __init__(self, **sizes: Any) -> None:
             given = {name: _Filled(value) if isinstance(value, Config) else value for name, value in sizes.items()}
-            with _quick_draws(library):
+            with quick_draws():
                 made = initializer(**given, **{name: _key(name, library) for name in keys})
             tree = next((each for each in _trees(made) if read <= _fields(each).keys()), made)
             self._closed = partial(_closed, tree, library=library)  # the tree itself is no attribute, in which arrays would be found twice
@@ -179,28 +179,6 @@ def _closed(tree: Any, opened: Any, library: str) -> Any:
     if isinstance(tree, list | tuple):
         return type(tree)(_closed(each, other, library) for each, other in zip(tree, opened, strict=True))
     return from_numpy(opened, library) if isinstance(opened, numpy.ndarray) else opened
-
-
-@contextmanager
-def _quick_draws(library: str) -> Iterator[None]:
-    """Let jax.random draw with NumPy, which compiles nothing: the initial weights are replaced anyway."""
-    if library != "jax":
-        yield
-        return
-    from jax import random
-
-    draw = numpy.random.default_rng(0)
-    quick = {
-        "normal": lambda key, shape=(), dtype=None: numpy.float32(draw.standard_normal(shape)),
-        "uniform": lambda key, shape=(), dtype=None, minval=0.0, maxval=1.0: numpy.float32(draw.uniform(minval, maxval, shape)),
-        "truncated_normal": lambda key, lower, upper, shape=(), dtype=None: numpy.float32(draw.uniform(-1, 1, shape)),
-    }
-    own = {name: getattr(random, name) for name in quick}
-    vars(random).update(quick)
-    try:
-        yield
-    finally:
-        vars(random).update(own)
 
 
 def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:

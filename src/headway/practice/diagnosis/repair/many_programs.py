@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headway.practice.diagnosis.calls.quick_draws import FILLED, quick_draws
 from headway.practice.diagnosis.calls.replacing import replaced
-from headway.practice.diagnosis.classes.flax_modules import FILLED, quick_draws
 
 RANDOM = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_")
 """Functions of torch.nn.init that draw numbers."""

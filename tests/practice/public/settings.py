@@ -1,0 +1,156 @@
+"""Programs that read more than sizes from their config, or state a convention in their code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "DotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class DotProductAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.divisor = config.scale
+
+    def forward(self, q, k, v, mask):
+        scores = torch.matmul(q, k.transpose(-1, -2)) / self.divisor
+        if mask is not None:
+            scores = scores.masked_fill(mask, -1e9)
+        return torch.matmul(scores.softmax(-1), v)
+""",
+        (("softmax(-1)", "softmax(-2)"), ("k.transpose(-1, -2)", "k.transpose(-1, -2) * 2")),
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+KINDS = {"gelu": F.gelu, "relu": F.relu}
+
+class FeedForward(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up = nn.Linear(config.d_model, config.d_ff)
+        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.kind = config.activation
+
+    def forward(self, x):
+        return self.down(KINDS[self.kind](self.up(x)))
+""",
+        (("self.down(KINDS[self.kind](self.up(x)))", "KINDS[self.kind](self.down(self.up(x)))"),),
+    ),
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+
+    def forward(self, x, mask=None):
+        batch, length, width = x.shape
+        q, k, v = (each(x).view(batch, length, self.n_heads, -1).transpose(1, 2) for each in (self.wq, self.wk, self.wv))
+        is_causal = (mask is None) and (length > 1)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+        return self.wo(mixed.transpose(1, 2).reshape(batch, length, width))
+""",
+        (("transpose(1, 2).reshape(", "reshape("), ("q, k, v, attn_mask", "k, q, v, attn_mask")),
+    ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import torch
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Config:
+    vocab_size: int = 50
+    d_model: int = 32
+    n_head: int = 4
+    d_head: int = 8
+    n_layer: int = 2
+    max_T: int = 64
+
+class RMSNorm(nn.Module):
+    def __init__(self, width, eps=1e-6):
+        super().__init__()
+        self.g, self.eps = nn.Parameter(torch.ones(width)), eps
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.g
+
+def rope_cache(length, width):
+    angles = torch.outer(torch.arange(length).float(), 1.0 / 10000 ** (torch.arange(0, width, 2).float() / width))
+    angles = torch.cat((angles, angles), -1)
+    return angles.cos(), angles.sin()
+
+def rotate_half(x):
+    first, second = x.chunk(2, -1)
+    return torch.cat((-second, first), -1)
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.width = config.n_head, config.d_head
+        self.qkv = nn.Linear(config.d_model, 3 * config.n_head * config.d_head, bias=False)
+        self.out = nn.Linear(config.n_head * config.d_head, config.d_model, bias=False)
+
+    def forward(self, x, cos, sin, mask):
+        batch, length, _ = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
+        q, k = q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
+        scores = q @ k.transpose(-1, -2) / self.width**0.5
+        weights = scores.masked_fill(mask, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(batch, length, -1))
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm1, self.norm2 = RMSNorm(config.d_model), RMSNorm(config.d_model)
+        self.attention = Attention(config)
+        self.mlp = nn.Sequential(nn.Linear(config.d_model, 4 * config.d_model), nn.GELU(), nn.Linear(4 * config.d_model, config.d_model))
+
+    def forward(self, x, cos, sin, mask):
+        x = x + self.attention(self.norm1(x), cos, sin, mask)
+        return x + self.mlp(self.norm2(x))
+
+class GPT(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.embed = nn.Embedding(config.vocab_size, config.d_model)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.n_layer)])
+        self.norm = RMSNorm(config.d_model)
+        self.head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.head.weight = self.embed.weight
+        cos, sin = rope_cache(config.max_T, config.d_head)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+
+    def forward(self, ids, targets=None):
+        batch, length = ids.shape
+        later = torch.ones(length, length, dtype=torch.bool).triu(1)
+        mask = later | (ids == 0)[:, None, None, :] & ~torch.eye(length, dtype=torch.bool)
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x, self.cos[:length], self.sin[:length], mask)
+        return self.head(self.norm(x)), None
+""",
+        (("self.head(self.norm(x))", "self.head(x)"), ("for block in self.blocks:", "for block in self.blocks[:1]:")),
+    ),
+)
