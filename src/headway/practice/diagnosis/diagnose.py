@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.calling import libraries_for, returns_valu
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
+from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -270,9 +271,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_default = default_cause(subject, exercise)
-    if of_default is not None:
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_default,))
+    of_text = default_cause(subject, exercise) or shared_layers_cause(subject)
+    if of_text is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
