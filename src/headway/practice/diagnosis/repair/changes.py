@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.practice.diagnosis.reading.trees import names_in, parameters_in, stored_in
-from headway.practice.diagnosis.repair.context import Context, idioms_of, larger_of, own_expressions, settings_of
+from headway.practice.diagnosis.repair.context import Context, idioms_of, larger_of, own_expressions, settings_of, wrappers_of
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
@@ -91,6 +91,7 @@ def changes(
     classes = [name for name, value in held_names if inspect.isclass(value) and _is_left_out(name, value, program)]
     found: list[Change] = []
     raising, idioms = _raising(program.statements, seen), idioms_of(program.statements)
+    wrappers = wrappers_of(program.statements)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(findings.trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
@@ -117,6 +118,7 @@ def changes(
                 settings_of(nodes, seen),
                 raising,
                 idioms,
+                wrappers,
                 classes,
             )
             if gaps.name is not None and isinstance(function, ast.FunctionDef):

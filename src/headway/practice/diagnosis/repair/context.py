@@ -42,6 +42,7 @@ class Context:
     settings   numbers that the function reads from an object other than self, such as config.n_embd, by their source
     raising    ids of the operands of the expression that raised
     idioms     calls of methods that exchange axes, as the program writes them
+    wrappers   calls that pass a function to another one with its operand, such as self.sublayer[0](x, self.attention)
     classes    classes of the file that the program does not use
     """
 
@@ -63,6 +64,7 @@ class Context:
     settings: Mapping[str, Seen] = field(default_factory=dict)
     raising: frozenset[int] = frozenset()
     idioms: Sequence[ast.Call] = ()
+    wrappers: Sequence[ast.Call] = ()
     classes: Sequence[str] = ()
 
     @property
@@ -93,6 +95,14 @@ def idioms_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
         if not any(isinstance(part, ast.Name | ast.Attribute | ast.Call) for each in node.args for part in ast.walk(each))
     ]
     return list({ast.unparse(ast.Call(ast.Name(_method(node)), node.args, [])): node for node in plain}.values())
+
+
+def wrappers_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
+    """Return the calls with two operands of which the second is a function: one in a lambda, or an attribute of self that is called elsewhere."""
+    calls = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    called = {ast.unparse(node.func) for node in calls}
+    pairs = [node for node in calls if len(node.args) == 2 and not node.keywords]
+    return [each for each in pairs if isinstance(each.args[1], ast.Lambda) or (is_of_self(each.args[1]) and ast.unparse(each.args[1]) in called)]
 
 
 def _method(node: ast.Call) -> str:

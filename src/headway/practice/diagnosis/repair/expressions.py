@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
 from headway.practice.diagnosis.repair.nesting import (
     attending_elsewhere,
@@ -364,6 +365,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("tril", "triu") and context.alias and arguments and not isinstance(arguments[0], ast.Call):
         ones = parsed(f"{context.alias}.ones_like(E)", {"E": arguments[0]})
         yield 1.2, ast.Call(node.func, [ones, *arguments[1:]], keywords)  # where the values themselves may be 0
+    yield from _wrapped(node, context)
     yield from moved_outside(node, context)
     yield from turned_inside_out(node, context)
     yield from ((1.25, each) for each in interleaved(node, context.alias))
@@ -399,6 +401,21 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.5, arguments[0]  # f(x) → x
     if isinstance(node.func, ast.Attribute) and not is_module(node.func.value, context):
         yield 1.4, node.func.value  # x.f() → x
+
+
+def _wrapped(node: ast.Call, context: Context) -> Iterator[Variant]:
+    """Yield a call of a part as the operand of what the program passes its other parts to, in the next place of a list."""
+    if len(node.args) != 1 or node.keywords or not is_of_self(node.func):
+        return
+    wrappers = {ast.unparse(each.func): each.func for each in context.wrappers}
+    for function in wrappers.values():
+        if not isinstance(function, ast.Subscript) or not isinstance(function.slice, ast.Constant):
+            yield 1.2, ast.Call(function, [node.args[0], node.func], [])
+            continue
+        used = [number_of(each.slice) for each in wrappers.values() if isinstance(each, ast.Subscript)]
+        following = max((int(number) for number in used if number is not None), default=-1) + 1
+        yield 1.2, ast.Call(ast.Subscript(function.value, literal(following), ast.Load()), [node.args[0], node.func], [])
+        return
 
 
 def _with_operand(node: ast.Call, context: Context) -> Iterator[Variant]:
