@@ -96,4 +96,16 @@ def softmax(x, dim):
 """,
         (("powers.sum(dim=dim, keepdim=True)", "powers.sum()"),),
     ),
+    Program(
+        "layer_norm",
+        "layer_norm",
+        """
+import numpy as np
+
+def layer_norm(x: list[float], gamma: list[float], beta: list[float], eps: float = 1e-5) -> list[float]:
+    values = np.array(x)
+    return (np.array(gamma) * (values - values.mean()) / np.sqrt(values.var() + eps) + np.array(beta)).tolist()
+""",
+        (("values.var() + eps", "values.var()"), ("values.var()", "values.var(ddof=1)"), ("- values.mean()", "- values.max()")),
+    ),
 )

@@ -240,4 +240,55 @@ class Encoder:
 """,
         (("min(zip(parts, parts[1:])", "max(zip(parts, parts[1:])"), ("place += 2", "place += 1; continue")),
     ),
+    Program(
+        "greedy_decode",
+        "generate",
+        """
+import torch
+
+def subsequent(size):
+    return torch.ones(1, size, size).tril() == 1
+
+def greedy_decode(model, src, src_mask, max_len, start_symbol, dataset):
+    memory = model.encode(src, src_mask)
+    out = torch.full((1, 1), start_symbol).type_as(src)
+    for _ in range(max_len - 1):
+        states = model.decode(memory, src_mask, out, subsequent(out.size(1)).type_as(src))
+        newest = model.generator(states[:, -1]).argmax(-1)
+        out = torch.cat([out, newest[:, None]], dim=1)
+    return out
+""",
+        (
+            ("states[:, -1]", "states[:, 0]"),
+            (".argmax(-1)", ".argmin(-1)"),
+            ("model.decode(memory, src_mask, out,", "model.decode(memory * 2, src_mask, out,"),
+        ),
+    ),
+    Program(
+        "sample_next_token",
+        "sample",
+        """
+import torch
+
+def sample_next_token(model, input_tokens, temperature):
+    with torch.no_grad():
+        newest = model(input_tokens)[:, -1, :] / temperature
+        return torch.multinomial(newest.softmax(dim=-1), num_samples=1)
+""",
+        (("/ temperature", "* temperature"), ("[:, -1, :]", "[:, -2, :]")),
+    ),
+    Program(
+        "count_pairs",
+        "pair_counts",
+        """
+from collections import Counter
+
+def count_pairs(ids: list[int], counts: Counter | None = None) -> Counter:
+    counts = Counter() if counts is None else counts
+    for pair in zip(ids, ids[1:]):
+        counts[pair] += 1
+    return counts
+""",
+        (("+= 1", "= 1"), ("if counts is None else counts", "if counts is None else Counter()")),
+    ),
 )

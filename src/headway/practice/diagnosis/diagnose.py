@@ -21,7 +21,6 @@ from headway.practice.diagnosis.calls.calling import libraries_for, returns_valu
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.defaults import default_cause
-from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -31,6 +30,7 @@ from headway.practice.diagnosis.checks.repeating import (
     is_nothing,
     is_repeatable,
 )
+from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import likely_parts, name_note

@@ -13,6 +13,7 @@ from headway.practice.recipes.encoding import changed, without
 from headway.practice.recipes.tiny_gpt import TINY_GPT
 from headway.practice.recipes.toy_model import ToyModel
 from headway.practice.recipes.toy_tokenizer import ToyTokenizer
+from headway.practice.recipes.toy_translator import SOURCE, ToyTranslator
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -93,6 +94,16 @@ def _as_params(inputs: Inputs) -> Inputs | None:
     return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
 
 
+def _as_translation(inputs: Inputs) -> Inputs | None:
+    """Return the inputs of a function that translates: a model with an encoder, a source, and the start token in place of a prompt."""
+    prompt, model = inputs["prompt"], inputs["model"]
+    if prompt.shape != (1,):
+        return None
+    translator = ToyTranslator(model.seed, model.vocab_size, model.context_size)
+    source = {"src": SOURCE, "src_mask": numpy.ones((1, 1, SOURCE.shape[1]), bool), "start_token": int(prompt[0])}
+    return without(inputs, "prompt") | {"model": translator} | source
+
+
 def _as_text(inputs: Inputs) -> Inputs | None:
     prompt = inputs["prompt"]
     return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
@@ -124,6 +135,7 @@ PROMPTS = (
 )
 MODELS = optional(
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
+    Convention(TEXTS["translates"], _as_translation, role="start_token"),
     Convention(TEXTS["model_returns_pair"], _model_returning("pair"), role="model"),
     Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
     Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
@@ -210,10 +222,12 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("short", short),
         Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
+        Probe("one token, growing", short | {"max_new_tokens": 4, "prompt": numpy.array([2])}),
         Probe("longer than the context", growing | {"context_size": 4}),
         Probe("prompt longer than the context", long | {"context_size": 4}),
         Probe("longer than the model's context", growing, TEXTS["beyond_context"]),
         Probe("long context", roomy),
+        Probe("one token, long context", roomy | {"prompt": numpy.array([4]), "max_new_tokens": 5}),
         Probe("long context, given", roomy | {"context_size": 32}),
         Probe("batch", batch, BATCH),
         Probe("stop token", growing | {"context_size": 4, "eos": end}),
@@ -241,6 +255,7 @@ EXERCISE = Exercise(
         ROLES("repetition_penalty", neutral=1.0, off=1.0),
         ROLES("do_sample", neutral=False),
         ROLES("rng", neutral=None),
+        *ROLES.each("src", "src_mask", "start_token"),
     ),
     may_write=True,
     probes=probes,

@@ -13,10 +13,14 @@ from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
 from headway.practice.recipes import distributions
 from headway.practice.recipes.distributions import FLAT, SEVERAL, STEEP, descending, of_rows, or_token, put_back, required, softmax
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.measuring import Ask, Measured
+from headway.practice.recipes.toy_translator import FixedModel, prompt_of
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sample")
+ROLES = Roles("sample")
 
 
 def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
@@ -120,6 +124,14 @@ AT_ZERO = optional(Convention(TEXTS["zero"], steps={"at_zero": lambda logits: nu
 """Temperature 0: the most likely token, or a division by 0 that the caller has to avoid."""
 
 
+MODEL = Convention(
+    TEXTS["takes_model"],
+    lambda inputs: without(inputs, "logits") | {"model": FixedModel(inputs["logits"]), "prompt": prompt_of(inputs["logits"])},
+    role="model",
+)
+"""A function that takes a model and token ids, and samples from the logits at the last position."""
+
+
 GREEDY = optional(Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"))
 """A function whose name says that it takes the most likely token."""
 
@@ -154,12 +166,14 @@ EXERCISE = distributions.SAMPLER(
         required(distributions.TOP_P),
         distributions.RNG,
         distributions.AXIS,
+        *ROLES.each("model", "prompt"),
     ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
         distributions.GIVEN,
         distributions.ROWS,
+        optional(MODEL),
         tuple(map(or_token, (*distributions.RETURNED[:2], distributions.UNNORMALISED))),
         ORDERS,
         AT_ZERO,

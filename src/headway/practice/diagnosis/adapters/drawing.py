@@ -40,6 +40,11 @@ DRAWS = TEXTS["draws"]
 NOT_A_TOKEN = TEXTS["not_a_token"]
 
 
+def _logits(inputs: Inputs) -> Any:
+    """Return the logits of the inputs, or those of their model."""
+    return inputs["logits"] if "logits" in inputs else inputs["model"].logits
+
+
 @dataclass
 class Spy:
     """A record of what one run requests from the generators, and the values to return.
@@ -170,22 +175,22 @@ class DrawnCall(Call):
             return super().__call__(inputs)
 
     def _by_weights(self, inputs: Inputs, first: Any) -> Any:
-        rows = inputs["logits"].shape[:-1]
+        rows = _logits(inputs).shape[:-1]
         weights = numpy.concatenate([numpy.atleast_2d(each) for each in self.spy.weights])
         if len(weights) != max(int(numpy.prod(rows)), 1):
             return Raised(OutputError(TEXTS["several_draws"].format(num_draws=len(weights), shape=rows)))
-        answer = numpy.zeros((len(weights), inputs["logits"].shape[-1]))
+        answer = numpy.zeros((len(weights), _logits(inputs).shape[-1]))
         for choice in range(weights.shape[1]):
             drawn = first if choice == 0 else self._run(inputs, Spy(choice))
             tokens = _tokens(drawn, len(weights))
             if tokens is None or not ((tokens >= 0) & (tokens < answer.shape[1])).all():
                 return drawn if isinstance(drawn, Raised) else Raised(OutputError(NOT_A_TOKEN))
             answer[numpy.arange(len(answer)), tokens] += weights[:, choice] / weights.sum(1)
-        return answer.reshape(inputs["logits"].shape)
+        return answer.reshape(_logits(inputs).shape)
 
     def _by_races(self, inputs: Inputs, first: Any) -> Any:
         """Return the probabilities relative to the largest: the times at which each token ties with the likeliest one."""
-        tokens, size = _tokens(first, 1), inputs["logits"].shape[-1]
+        tokens, size = _tokens(first, 1), _logits(inputs).shape[-1]
         if tokens is None or not 0 <= tokens[0] < size:
             return Raised(OutputError(NOT_A_TOKEN))
 
@@ -204,10 +209,10 @@ class DrawnCall(Call):
                 middle = (low + high) / 2
                 low, high = (middle, high) if wins(token, middle) else (low, middle)
             answer[token] = 2.0**low
-        return (answer / answer.sum()).astype(numpy.float32).reshape(inputs["logits"].shape)
+        return (answer / answer.sum()).astype(numpy.float32).reshape(_logits(inputs).shape)
 
     def _by_numbers(self, inputs: Inputs) -> Any:
-        answer = numpy.zeros(inputs["logits"].shape[-1])
+        answer = numpy.zeros(_logits(inputs).shape[-1])
 
         def token_at(number: float) -> int | None:
             tokens = _tokens(self._run(inputs, Spy(number=number)), 1)
@@ -216,7 +221,7 @@ class DrawnCall(Call):
         grid = (numpy.arange(GRID + 1) / GRID * (1 - 1e-9)).tolist()
         tokens = [token_at(number) for number in grid]
         for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
-            if before is None or after is None or inputs["logits"].ndim != 1:
+            if before is None or after is None or _logits(inputs).ndim != 1:
                 return Raised(OutputError(NOT_A_TOKEN))
             for start, end, token in _split_interval(low, high, before, after, token_at):
                 answer[token] += end - start

@@ -23,6 +23,7 @@ FILL_VALUE = Role(
 BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("data_type",), neutral=None),
+    Role("dataset", ("data_set", "logger", "writer"), neutral=None),
     Role("verbose", ("debug", "show_progress"), neutral=False),
     Role("training", ("train", "is_training", "is_train"), neutral=False),
     Role("deterministic", ("inference", "is_eval"), neutral=True),

@@ -74,7 +74,13 @@ def _bound_to_first(subject: Subject, exercise: Exercise) -> Binding | None:
         return None
     first, rest = subject.parameters[0].name, subject.parameters[1:]
     others = bind_parameters(rest, [role for role in exercise.roles if role not in always], unnamed=())
-    is_number = first in named.role_of and named.role_of[first].name not in arrays and not named.role_of[first].is_size
+    role = named.role_of.get(first)
+    is_number = (
+        role is not None
+        and role.name not in arrays
+        and not role.is_size
+        and any(isinstance(inputs.get(role.name), int | float) for inputs in every)
+    )
     return Binding({first: always[0], **others.role_of}) if is_number and others is not None else None
 
 

@@ -102,7 +102,9 @@ def wrappers_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
     calls = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Call)]
     called = {ast.unparse(node.func) for node in calls}
     pairs = [node for node in calls if len(node.args) == 2 and not node.keywords]
-    return [each for each in pairs if isinstance(each.args[1], ast.Lambda) or (is_of_self(each.args[1]) and ast.unparse(each.args[1]) in called)]
+    return [
+        each for each in pairs if isinstance(each.args[1], ast.Lambda) or (is_of_self(each.args[1]) and ast.unparse(each.args[1]) in called)
+    ]
 
 
 def _method(node: ast.Call) -> str:
