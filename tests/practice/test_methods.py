@@ -49,3 +49,50 @@ def test_a_mistake_in_a_generate_method_is_found(tmp_path, right, wrong):
 @pytest.mark.parametrize("needed", ["self.table[ids][:, -1, :]", "self.steps.pop(self(ids)[0][:, -1, :])"])
 def test_a_method_that_needs_more_of_its_instance_gets_no_verdict(tmp_path, needed):
     assert verdict_on_method(tmp_path, TEXT.replace("logits[:, -1, :]", needed)) is None
+
+
+STATIC = """
+import math
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    @staticmethod
+    def attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return scores.softmax(dim=-1) @ value
+
+    @staticmethod
+    def _softmax(x):
+        e = torch.exp(x - x.max(dim=-1, keepdim=True).values)
+        return e / e.sum(dim=-1, keepdim=True)
+
+    def forward(self, query, key, value, mask=None):
+        batch = query.size(0)
+        q, k, v = (f(x).view(batch, -1, self.n_heads, x.size(-1) // self.n_heads).transpose(1, 2) for f, x in ((self.q, query), (self.k, key), (self.v, value)))
+        x = self.attention(q, k, v, mask)
+        return self.o(x.transpose(1, 2).reshape(batch, -1, query.size(-1)))
+"""
+
+
+@pytest.mark.slow
+def test_static_methods_are_judged_by_their_own_names_and_private_ones_too(tmp_path):
+    (tmp_path / "mine.py").write_text(STATIC)
+    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    assert {name: verdict.exercise for name, verdict in found.items() if verdict.is_correct} == {
+        "MultiHeadAttention": "multi_head_attention",
+        "MultiHeadAttention.attention": "scaled_dot_product_attention",
+        "MultiHeadAttention._softmax": "softmax",
+    }
+
+
+def test_the_context_size_of_an_instance_may_be_private(tmp_path):
+    assert verdict_on_method(tmp_path, TEXT.replace("WINDOW_SIZE", "_context_length")).is_correct

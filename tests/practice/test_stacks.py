@@ -50,3 +50,62 @@ def test_the_judge_confirms_an_encoder_decoder(tmp_path):
     (verdict,) = (each for each in check_file(tmp_path / "mine.py") if each.subject == "Transformer")
     assert verdict.is_correct, verdict
     assert "simple layers" in verdict.text()
+
+
+SHARED = """
+import copy
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x, x, x)[0])
+        return self.norm2(x + self.feed_forward(x))
+
+
+class Encoder(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, n_layers):
+        super().__init__()
+        layer = EncoderLayer(d_model, n_heads, d_ff)
+        self.layers = nn.ModuleList(LAYERS)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("layers", "is_shared"),
+    [
+        ("[EncoderLayer(d_model, n_heads, d_ff) for _ in range(n_layers)]", False),
+        ("[copy.deepcopy(layer) for _ in range(n_layers)]", False),
+        ("[EncoderLayer(d_model, n_heads, d_ff)] * n_layers", True),
+        ("[layer for _ in range(n_layers)]", True),
+    ],
+)
+def test_a_list_that_holds_one_layer_several_times_is_wrong(tmp_path, layers, is_shared):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(SHARED.replace("LAYERS", layers))
+    found = {each.subject: each for each in check_file(path)}
+    assert found["Encoder"].is_correct != is_shared
+    assert [cause.name for cause in found["Encoder"].causes] == (["layers_shared"] if is_shared else [])
