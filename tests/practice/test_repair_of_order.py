@@ -35,6 +35,30 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.dropout(inner))
 """
 
+PASSED_ON = """
+import torch
+from torch import nn
+
+class Sublayer(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x, part):
+        return x + part(self.norm(x))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.sublayer = nn.ModuleList([Sublayer(d_model) for _ in range(2)])
+
+    def forward(self, x):
+        x = self.sublayer[0](x, lambda y: self.attention(y, y, y)[0])
+        return self.sublayer[1](x, self.feed_forward)
+"""
+
 GROUPED = """
 import torch
 from torch import nn
@@ -171,6 +195,8 @@ SLIPS = [
     ("sinusoidal_positions", WAVES, [("(-math.log", "(math.log"), ("torch.cos", "torch.sin")]),
     slow("encoder_layer", LAYER, [("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))")]),
     slow("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "self.norm2(x) + self.dropout(inner)")]),
+    slow("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "x + self.dropout(self.norm2(inner))")]),
+    slow("encoder_layer", PASSED_ON, [("self.sublayer[1](x, self.feed_forward)", "self.feed_forward(x)")]),
     (
         "grouped_query_attention",
         GROUPED,

@@ -31,7 +31,7 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
 )
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
-from headway.practice.diagnosis.checks.trials import Trial, num_numbers, trials_of
+from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
@@ -145,6 +145,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
         compared = [each for each in considered if not any(convention.leaves_out for convention in each.conventions)]
         choices = [compared, considered] if 0 < len(compared) < len(considered) else [considered]
         found = next(filter(None, (_explained(subject, chosen, way) for chosen in choices for way in ways)), None)
+        if found and (endless := _endless_instead(trials, found)) is not None:
+            return _unexplained(subject, exercise, endless)
         if found:
             return _wrong(subject, exercise, found)
     # For inputs that it need not support, a correct function may return another shape, or wrong numbers if a caution says so.
@@ -159,6 +161,13 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     closest = _least_raised(open_ones)
     undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
     return _unexplained(subject, exercise, next(undefined, closest[0]))
+
+
+def _endless_instead(trials: Sequence[Trial], found: Sequence[Explanation]) -> Trial | None:
+    """Return a trial without an end if the explanation of the others is that nothing is merged, which is so if no pair has the expected form."""
+    if not all(each.cause.name == "nothing_merged" for each in found):
+        return None
+    return next((trial for trial in trials if any(map(is_endless, trial.answers)) and not trial.has_answers), None)
 
 
 def _without_some_probes(subject: Subject, choices: Iterable[Sequence[Trial]], ways: Sequence[Explain]) -> list[Explanation]:

@@ -116,7 +116,7 @@ def with_repair(
     is_open = is_in_doubt(verdict)
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
     is_single = may_be_elsewhere or (is_open and not _is_named(subject, exercise))
-    known = verdict.trial if is_known and verdict.status == "wrong" else None
+    known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
     if isinstance(repair, PartOfRepair):

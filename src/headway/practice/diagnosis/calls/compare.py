@@ -99,6 +99,8 @@ def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | 
     if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected):
         first = next((pair for pair in zip(answer, expected, strict=True) if not is_same(*pair, tolerance)), None)
         return first_difference(*first, tolerance) if first else None
+    if isinstance(answer, tuple) and answer and _is_array(answer[0]) and _is_array(expected):  # with further values
+        return first_difference(answer[0], expected, tolerance)
     if not (_is_array(answer) and _is_array(expected)):
         return TEXTS["got_and_expected"].format(got=_short(answer), expected=_short(expected))
     if numpy.asarray(answer).dtype.kind == "c":

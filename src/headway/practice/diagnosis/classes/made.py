@@ -24,7 +24,7 @@ def as_made(subject: Subject) -> Iterator[Subject]:
     if not defines(value, "forward") and defines(value, "encode") and defines(value, "decode"):
         methods["forward"] = _composed
     yield replace(subject, value=type(value.__name__, (value,), methods)) if "forward" in methods else subject
-    for name, maker in vars(subject.module).items() if subject.module is not None else ():
+    for name, maker in list(vars(subject.module).items()) if subject.module is not None else ():
         if maker is not value and getattr(maker, "__module__", None) == value.__module__ and _makes(maker, name, subject):
             made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(maker, value), "__init__": _keep})
             made.__signature__ = inspect.signature(maker)

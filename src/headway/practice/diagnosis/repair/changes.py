@@ -134,11 +134,12 @@ def changes(
                 ]
                 found += [change for change in here if change.cost <= most - MOST_SAVED]
 
-    lines = {*findings.suspects, *near.departures, *near.sources}
+    suspects = _whole_statements(program.statements, findings.suspects)
+    lines = {*suspects, *near.departures, *near.sources}
 
     def adjusted(change: Change) -> float:
         bonus = max(
-            _SUSPECT_BONUS * (change.line in findings.suspects),
+            _SUSPECT_BONUS * (change.line in suspects),
             _DEPARTURE_BONUS * (change.line in near.departures),
             _SOURCE_BONUS * (change.line in near.sources),
         )
@@ -157,6 +158,22 @@ def changes(
     return found
 
 
+def _whole_statements(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
+    """Return all lines of the simple statements that have one of the lines: an exception in a call is reported at its first line."""
+    found = set(lines)
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno is not None:
+            own = range(node.lineno, node.end_lineno + 1)
+            found |= set(own) if any(line in own for line in lines) else set()
+    return found
+
+
+def _is_written_to(node: ast.AST, parent: ast.AST) -> bool:
+    """Return True for the name of what an element is assigned to, `counts` of `counts[pair] = 0`: its value is not recorded."""
+    is_target = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store) and parent.value is node
+    return is_target and isinstance(node, ast.Name)
+
+
 def _raising(statements: Sequence[ast.stmt], seen: Observation) -> frozenset[int]:
     """Return the ids of the operands of expressions that have no value although all of their operands have one, or are constants."""
     found: set[int] = set()
@@ -167,7 +184,7 @@ def _raising(statements: Sequence[ast.stmt], seen: Observation) -> frozenset[int
                 for each in ast.iter_child_nodes(node)
                 if isinstance(each, ast.Name | ast.Attribute) and each is not getattr(node, "func", None)
             ]
-            if inner and all(id(each) in seen.expressions for each in inner):
+            if inner and all(id(each) in seen.expressions or _is_written_to(each, node) for each in inner):
                 found |= {id(each) for each in inner}
     return frozenset(found)
 
@@ -214,7 +231,7 @@ def _sites(index: int, parent: ast.AST) -> Iterator[_Site]:
 
 
 def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
-    if not _has_run(site.node, context):
+    if not (_has_run(site.node, context) or _is_written_to(site.node, site.parent)):
         return
     seen = context.expressions.get(id(site.node))
     is_stored = isinstance(site.parent, ast.Assign) and isinstance(site.parent.targets[0], ast.Attribute | ast.Subscript)

@@ -23,6 +23,8 @@ def moved_inside(node: ast.BinOp, context: Context) -> Iterator[Variant]:
         yield 1.3, _called_with(node.left, ast.BinOp(operand, node.op, node.right), context)
     if (operand := _operand_of(node.right, context)) is not None:
         yield 1.3, _called_with(node.right, ast.BinOp(node.left, node.op, operand), context)
+        if (inner := _operand_of(operand, context)) is not None:  # x + dropout(norm(y)) as norm(x + dropout(y))
+            yield 1.35, _called_with(operand, ast.BinOp(node.left, node.op, _called_with(node.right, inner, context)), context)
 
 
 def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
