@@ -19,8 +19,8 @@ from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 
-ATTENTION = "self_attn self_attention attn attention mha multi_head_attention self_attention_block attention_block self_attention_layer slf_attn self_mha"
-CROSS = "src_attn cross_attn cross_attention enc_attn encoder_attention cross_attention_block enc_dec_attn encoder_decoder_attention memory_attn"
+ATTENTION = "self_attn self_attention attn attention mha multi_head_attention self_attention_block attention_block self_attention_layer slf_attn self_mha mha1 mha_1 attn1 attention1"
+CROSS = "src_attn cross_attn cross_attention enc_attn encoder_attention cross_attention_block enc_dec_attn encoder_decoder_attention memory_attn cross_mha mha2 mha_2 attn2 attention2 encoder_attn"
 FEED_FORWARD = (
     "feed_forward ff ffn mlp feed_forward_block feedforward position_wise_feed_forward positionwise_feed_forward pos_ffn ffn_block"
 )
