@@ -153,4 +153,16 @@ class GPT(nn.Module):
 """,
         (("self.head(self.norm(x))", "self.head(x)"), ("for block in self.blocks:", "for block in self.blocks[:1]:")),
     ),
+    Program(
+        "encoder_attn_mask",
+        "padding_mask",
+        """
+import torch
+
+def encoder_attn_mask(query: torch.Tensor, key: torch.Tensor, pad_idx: int):
+    batch, num_queries = query.size()
+    return key.eq(pad_idx).unsqueeze(1).expand(batch, num_queries, key.size(1))
+""",
+        (("key.eq(pad_idx)", "query.eq(pad_idx)"), ("key.eq(pad_idx)", "key.eq(0)")),
+    ),
 )

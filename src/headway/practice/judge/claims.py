@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headway.practice.diagnosis.calls.calling import DTYPES
+from headway.practice.diagnosis.calls.conventions import may_apply
 from headway.practice.exercise import Convention, Exercise
 
 LIBRARIES = tuple(DTYPES)
@@ -38,14 +39,15 @@ class Claim:
 def claim_of(subject: str, trial: Any, *, is_whole: bool) -> Claim:
     """Return the claim for a trial in which every answer was right."""
     groups = zip(trial.exercise.conventions, trial.conventions, strict=True)
-    conventions = tuple(_index(group, chosen) for group, chosen in groups)
+    conventions = tuple(_index(group, chosen, trial.call) for group, chosen in groups)
     return Claim(subject, trial.exercise.name, trial.call.library, trial.call.place, conventions, is_whole)
 
 
-def _index(group: tuple[Convention, ...], chosen: Convention) -> int:
+def _index(group: tuple[Convention, ...], chosen: Convention, call: Any) -> int:
     """Return a convention's index; one that was measured from the function has that of the alternative that measures it."""
     same = [index for index, each in enumerate(group) if each is chosen]
-    return (same or [index for index, each in enumerate(group) if each.reads is not None] or [0])[0]
+    measuring = [index for index, each in enumerate(group) if each.reads is not None]
+    return (same or [index for index in measuring if may_apply(group[index], call)] or measuring or [0])[0]
 
 
 def claim_from(values: Any, exercise: Exercise, subject: str) -> Claim | None:

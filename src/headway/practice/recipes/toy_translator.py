@@ -55,9 +55,9 @@ class ToyTranslator(ToyModel):
             raise CallError(TEXTS["no_source"])
         return super().__call__(ids)
 
-    def __call__(self, source: Any, *rest: Any, **named: Any) -> Any:
-        """Return the logits of the token ids that follow the source."""
-        return self.decode(self.encode(source), *rest, **named)
+    def __call__(self, token_ids: Any, *rest: Any, **named: Any) -> Any:
+        """Return the logits of the token ids that follow those of the source."""
+        return self.decode(self.encode(token_ids), *rest, **named)
 
     forward = __call__
 

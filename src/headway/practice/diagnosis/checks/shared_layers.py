@@ -54,8 +54,7 @@ def _repeats(node: ast.expr, made: set[str]) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         lists = [each for each in (node.left, node.right) if isinstance(each, ast.List) and len(each.elts) == 1]
         return any(is_layer(each.elts[0], is_called=True) for each in lists)
-    is_comprehension = isinstance(node, ast.ListComp | ast.GeneratorExp)
-    return is_comprehension and is_layer(node.elt, is_called=False)
+    return isinstance(node, ast.ListComp | ast.GeneratorExp) and is_layer(node.elt, is_called=False)
 
 
 def _name(node: ast.expr) -> str:

@@ -303,7 +303,7 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
 
 def needs_no_instance(base: type) -> bool:
     """Return True for a class whose own attributes are the settings."""
-    return not dataclasses.is_dataclass(base) and base.__init__ is object.__init__
+    return not dataclasses.is_dataclass(base) and getattr(base, "__init__", None) is object.__init__
 
 
 def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None) -> Any:
