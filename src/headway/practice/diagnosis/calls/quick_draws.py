@@ -21,8 +21,8 @@ FILLED = 0.1
 MOST_DRAWN = 100_000
 """Size up to which initial values are drawn: a vocabulary or a width that no probe gives may have its own large default."""
 
-_limits: list[int] = []
-"""The largest size of what is drawn, for each context that is open."""
+_open: list[None] = []
+"""One element while a context of `quick_draws` is open."""
 
 
 @contextmanager
@@ -32,11 +32,11 @@ def quick_draws(most: int = MOST_DRAWN) -> Iterator[None]:
     Keys are numbered instead of derived. Inside another such context it has no effect.
     """
     places = [place for name in ("jax.random", "jax._src.random") if (place := sys.modules.get(name)) is not None]
-    if _limits or not places:
+    if _open or not places:
         yield
         return
     numbers, count = numpy.random.default_rng(0), itertools.count(1)
-    _limits.append(most)
+    _open.append(None)
     try:
         with ExitStack() as stack:
             for place in places:
@@ -44,7 +44,7 @@ def quick_draws(most: int = MOST_DRAWN) -> Iterator[None]:
                 stack.enter_context(replaced(place, {**made, "split": _split(place.split, count)}))
             yield
     finally:
-        _limits.pop()
+        _open.pop()
 
 
 DRAWS = ("normal", "uniform", "truncated_normal")

@@ -127,7 +127,8 @@ def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> di
         found[stored[2]] = sizes["head_dim"] ** (0.5 if is_divisor else -0.5)
     named = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
     if named is not None:
-        found |= {field: named for field in fields_read(subject, name) if re.search(r"(^|_)act(ivation)?(_|$)", field)}
+        read = re.findall(rf"\b{re.escape(name)}\.(\w+)", source)
+        found |= {field: named for field in read if re.search(r"(^|_)act(ivation)?(_|$)", field)}
     return found
 
 
