@@ -67,12 +67,14 @@ class Probe:
              an empty message if a rejection needs no note
     caution  note for a function that is correct on all other probes and wrong on this one, which still counts as correct;
              together with `beyond`: for a function whose output here no known mistake explains
+    within   description of the kind of inputs that these belong to, too: a function that rejects it need not take these
     """
 
     name: str
     inputs: Inputs
     beyond: Message | None = None
     caution: Message | None = None
+    within: Message | None = None
 
 
 QUIET = EMPTY

@@ -340,4 +340,27 @@ PROGRAMS = (
     Program("SelfAttention", "self_attention", NNX, (("axis=-1) @ v", "axis=-2) @ v"),)),
     Program("MLP", "feed_forward", NNX, (("self.fc2(nnx.gelu(self.fc1(x)))", "self.fc2(self.fc1(x))"),)),
     Program("RMSNorm", "rms_norm", NNX, (("x**2", "x"),)),
+    Program(
+        "Head",
+        "causal_self_attention",
+        """
+import jax
+import jax.numpy as jnp
+import flax.linen as nn
+
+class Head(nn.Module):
+    head_size: int
+
+    @nn.compact
+    def __call__(self, x, training: bool = False):
+        length = x.shape[1]
+        k = nn.Dense(self.head_size, name="key", use_bias=False)(x)
+        q = nn.Dense(self.head_size, name="query", use_bias=False)(x)
+        v = nn.Dense(self.head_size, name="value", use_bias=False)(x)
+        scores = q @ jnp.swapaxes(k, -1, -2) * self.head_size**-0.5
+        scores = scores + jnp.triu(jnp.full((length, length), -jnp.inf), k=1)
+        return jax.nn.softmax(scores, axis=-1) @ v
+""",
+        (("self.head_size**-0.5", "x.shape[-1]**-0.5"), ("k=1", "k=2")),
+    ),
 )

@@ -131,7 +131,7 @@ class Trial:
         """Exclude all optional probes of these kinds."""
         if not beyond:
             return self
-        is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
+        is_refused = [any(kind is not None and kind in beyond for kind in (probe.beyond, probe.within)) for probe in self.probes]
         kept = [pair for pair, is_out in zip(zip(self.probes, self.answers, strict=True), is_refused, strict=True) if not is_out]
         probes, answers = (tuple(column) for column in zip(*kept, strict=True)) if kept else ((), ())
         refused = tuple(probe for probe, is_out in zip(self.probes, is_refused, strict=True) if is_out)

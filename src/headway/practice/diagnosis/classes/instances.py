@@ -32,6 +32,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 )
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, call_parameters, config_for
+from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
     Slot,
@@ -241,7 +242,7 @@ class InstanceCall(Call):
     def _instance(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance for the sizes in the arguments."""
         constructor, config_values = self._constructor_arguments(arguments)
-        key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
+        key = tuple(_key(value) for value in (*constructor.items(), *config_values.items(), *self._inferred_widths(arguments)))
         if key not in self.made:
             construction = self.construction
             if key in self.unmade:
@@ -264,6 +265,12 @@ class InstanceCall(Call):
                 switch_off_dropout(instance, self.subject.value.__module__)
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
+
+    def _inferred_widths(self, arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Return the widths of the operands of a module of Flax, which gives its weights their shapes."""
+        if not (inspect.isclass(self.subject.value) and issubclass(self.subject.value, FlaxHolder)):
+            return []
+        return [(name, arguments[name].shape[-1:]) for name in self.construction.forward.role_of if hasattr(arguments.get(name), "shape")]
 
     def _constructed(self, constructor: Mapping[str, Any], sizes: Inputs, arguments: Mapping[str, Any]) -> Any:
         """Return what the learner's constructor returns for constructor arguments and sizes."""
