@@ -37,6 +37,15 @@ class OwnData(numpy.ndarray):
         return self.view(numpy.ndarray)
 
 
+def like(values: numpy.ndarray, array: Any) -> Any:
+    """Return numbers in the array library of an array: unchanged for NumPy and for what is no array."""
+    if isinstance(array, numpy.ndarray) or not hasattr(array, "shape"):
+        return values
+    namespace = array_namespace(array).__name__
+    library = next(name for name in ("torch", "jax", "mlx") if name in namespace)
+    return from_numpy(numpy.asarray(values, numpy.float32), library)
+
+
 class NoCacheError(BilingualError):
     """A call without the required cache; not a shape error, so it never equals the outcome of a mistake."""
 
@@ -97,8 +106,7 @@ class ToyModel:
 
         Errors   TypeError for values that are not token ids; NoCacheError for a missing cache.
         """
-        is_array = hasattr(token_ids, "shape")
-        given = to_numpy(token_ids) if is_array else numpy.asarray(token_ids, dtype=numpy.int64)
+        given = to_numpy(token_ids) if hasattr(token_ids, "shape") else numpy.asarray(token_ids, dtype=numpy.int64)
         if given.dtype.kind not in "iu":
             raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
         cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "attribute"))
@@ -109,11 +117,7 @@ class ToyModel:
         logits = logits[..., -1, :] if self.form == "last" else logits
         if self.form == "lists":
             return logits.tolist()
-        output: Any = logits.view(OwnData)
-        if is_array and not isinstance(token_ids, numpy.ndarray):
-            namespace = array_namespace(token_ids).__name__
-            library = next(name for name in ("torch", "jax", "mlx") if name in namespace)
-            output = from_numpy(logits.astype(numpy.float32), library)
+        output: Any = like(logits.view(OwnData), token_ids)
         if self.form == "pair":
             return output, cache
         return Fields(logits=output, past_key_values=cache) if self.form == "attribute" else output

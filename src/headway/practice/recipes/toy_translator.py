@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import array_namespace, from_numpy, to_numpy
+from headway.arrays import to_numpy
+from headway.practice.exercise import unchanged
 from headway.practice.message import CallError
-from headway.practice.recipes.toy_model import ToyModel, weights
+from headway.practice.recipes.toy_model import ToyModel, like, weights
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/toy_model")
@@ -22,14 +23,6 @@ OF_HEAD = (
     r"generator|proj(ect(ion)?)?(_layer)?|linear(_layer)?|fc(_out)?|out(put)?(_(proj(ection)?|layer|linear))?|(lm_)?head|to_logits|unembed"
 )
 """Pattern of the names of an output head."""
-
-
-def like(values: numpy.ndarray, array: Any) -> Any:
-    """Return numbers in the array library of an array."""
-    if isinstance(array, numpy.ndarray) or not hasattr(array, "shape"):
-        return values
-    namespace = array_namespace(array).__name__
-    return from_numpy(values.astype(numpy.float32), next(name for name in ("torch", "jax", "mlx") if name in namespace))
 
 
 @dataclass(frozen=True)
@@ -64,12 +57,8 @@ class ToyTranslator(ToyModel):
     def __getattr__(self, name: str) -> Any:
         """Return a head that keeps the logits under the names of one, and what the toy model has under others."""
         if re.fullmatch(OF_HEAD, name.lower().lstrip("_")):
-            return _unchanged
+            return unchanged
         return super().__getattr__(name)
-
-
-def _unchanged(value: Any) -> Any:
-    return value
 
 
 @dataclass(frozen=True)
@@ -84,8 +73,7 @@ class FixedModel:
     def __call__(self, token_ids: Any, *rest: Any, **named: Any) -> Any:
         """Return logits (batch, seq_len, vocab_size) for token ids (batch, seq_len), or without the batch axis for a single text."""
         length = token_ids.shape[-1]
-        last = self.logits if len(token_ids.shape) > 1 else self.logits.reshape(-1)
-        rows = numpy.atleast_2d(last) if len(token_ids.shape) > 1 else last
+        rows = numpy.atleast_2d(self.logits) if len(token_ids.shape) > 1 else self.logits.reshape(-1)
         steps: list[numpy.ndarray] = [numpy.roll(rows, length - 1 - place, axis=-1) for place in range(length)]
         return like(numpy.stack(steps, axis=-2), token_ids)
 

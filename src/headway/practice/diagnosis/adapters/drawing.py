@@ -175,18 +175,18 @@ class DrawnCall(Call):
             return super().__call__(inputs)
 
     def _by_weights(self, inputs: Inputs, first: Any) -> Any:
-        rows = _logits(inputs).shape[:-1]
+        shape = _logits(inputs).shape
         weights = numpy.concatenate([numpy.atleast_2d(each) for each in self.spy.weights])
-        if len(weights) != max(int(numpy.prod(rows)), 1):
-            return Raised(OutputError(TEXTS["several_draws"].format(num_draws=len(weights), shape=rows)))
-        answer = numpy.zeros((len(weights), _logits(inputs).shape[-1]))
+        if len(weights) != max(int(numpy.prod(shape[:-1])), 1):
+            return Raised(OutputError(TEXTS["several_draws"].format(num_draws=len(weights), shape=shape[:-1])))
+        answer = numpy.zeros((len(weights), shape[-1]))
         for choice in range(weights.shape[1]):
             drawn = first if choice == 0 else self._run(inputs, Spy(choice))
             tokens = _tokens(drawn, len(weights))
             if tokens is None or not ((tokens >= 0) & (tokens < answer.shape[1])).all():
                 return drawn if isinstance(drawn, Raised) else Raised(OutputError(NOT_A_TOKEN))
             answer[numpy.arange(len(answer)), tokens] += weights[:, choice] / weights.sum(1)
-        return answer.reshape(_logits(inputs).shape)
+        return answer.reshape(shape)
 
     def _by_races(self, inputs: Inputs, first: Any) -> Any:
         """Return the probabilities relative to the largest: the times at which each token ties with the likeliest one."""
@@ -212,7 +212,8 @@ class DrawnCall(Call):
         return (answer / answer.sum()).astype(numpy.float32).reshape(_logits(inputs).shape)
 
     def _by_numbers(self, inputs: Inputs) -> Any:
-        answer = numpy.zeros(_logits(inputs).shape[-1])
+        logits = _logits(inputs)
+        answer = numpy.zeros(logits.shape[-1])
 
         def token_at(number: float) -> int | None:
             tokens = _tokens(self._run(inputs, Spy(number=number)), 1)
@@ -221,7 +222,7 @@ class DrawnCall(Call):
         grid = (numpy.arange(GRID + 1) / GRID * (1 - 1e-9)).tolist()
         tokens = [token_at(number) for number in grid]
         for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
-            if before is None or after is None or _logits(inputs).ndim != 1:
+            if before is None or after is None or logits.ndim != 1:
                 return Raised(OutputError(NOT_A_TOKEN))
             for start, end, token in _split_interval(low, high, before, after, token_at):
                 answer[token] += end - start

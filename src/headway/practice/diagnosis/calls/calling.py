@@ -21,7 +21,7 @@ from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import MISSING, Exercise, Inputs
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message, OutputError
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -245,11 +245,16 @@ class Call:
 
     def _check_ranks(self, inputs: Inputs) -> None:
         """Raise a TypeError for an array with several axes under a parameter that is annotated as a list of numbers."""
-        for each in self.parameters:
-            role = self.binding.role_of.get(each.name)
-            value = None if role is None else inputs.get(role.name)
-            if isinstance(value, numpy.ndarray) and value.ndim > 1 and re.fullmatch(LIST_OF_NUMBERS, str(each.annotation)):
-                raise TypeError(f"got {value.ndim} axes, expected a list of numbers for {each.name}")
+        for name, role in self._lists_of_numbers.items():
+            value = inputs.get(role.name)
+            if isinstance(value, numpy.ndarray) and value.ndim > 1:
+                raise TypeError(f"got {value.ndim} axes, expected a list of numbers for {name}")
+
+    @cached_property
+    def _lists_of_numbers(self) -> dict[str, Role]:
+        """The roles of the parameters that are annotated as lists of numbers."""
+        names = [each.name for each in self.parameters if re.fullmatch(LIST_OF_NUMBERS, str(each.annotation))]
+        return {name: self.binding.role_of[name] for name in names if name in self.binding.role_of}
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""

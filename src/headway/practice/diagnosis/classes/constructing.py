@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
@@ -116,20 +117,24 @@ ACTIVATIONS = ("gelu", "relu", "silu", "swish")
 
 
 def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a config that are no sizes and that the file's code shows the values of.
+    """Return the fields of a config that are no sizes and that the file's code shows the values of: the scale of the scores, an activation."""
+    powers, named = _settings_in(subject.file_source, name)
+    scales = {field: sizes["head_dim"] ** power for field, power in powers.items()} if "head_dim" in sizes else {}
+    return {**scales, **named}
 
-    They are the scale of the scores, if a class stores such a field and multiplies or divides by it, and the name of an activation.
+
+@cache
+def _settings_in(source: str, name: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the power of the head width that each scale in a config is, and the activation that each field for one names.
+
+    A scale is a field that a class stores: a root if the file divides by it, else its reciprocal.
     """
-    source, found = subject.file_source, dict[str, Any]()
     stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\.(\w*scale)\b", source)
-    if stored is not None and "head_dim" in sizes:
-        is_divisor = re.search(rf"/ *self\.{stored[1]}\b", source) is not None
-        found[stored[2]] = sizes["head_dim"] ** (0.5 if is_divisor else -0.5)
-    named = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
-    if named is not None:
-        read = re.findall(rf"\b{re.escape(name)}\.(\w+)", source)
-        found |= {field: named for field in read if re.search(r"(^|_)act(ivation)?(_|$)", field)}
-    return found
+    is_divisor = stored is not None and re.search(rf"/ *self\.{stored[1]}\b", source) is not None
+    powers = {} if stored is None else {stored[2]: 0.5 if is_divisor else -0.5}
+    activation = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
+    fields = [] if activation is None else re.findall(rf"\b{re.escape(name)}\.(\w+)", source)
+    return powers, {field: activation for field in fields if activation and re.search(r"(^|_)act(ivation)?(_|$)", field)}
 
 
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
