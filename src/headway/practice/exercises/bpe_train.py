@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -112,11 +113,17 @@ MISTAKES = (
 )
 
 
+@lru_cache(maxsize=1)
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of the corpora, which is deleted when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="headway-", ignore_cleanup_errors=True)
+
+
 @lru_cache(maxsize=64)
 def _file_with(text: str) -> str:
-    folder = Path(tempfile.mkdtemp(prefix="headway-"))
-    files.write_text(folder / "corpus.txt", text)
-    return str(folder / "corpus.txt")
+    path = Path(_folder().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.txt"
+    files.write_text(path, text)
+    return str(path)
 
 
 def _total(inputs: Inputs) -> int:

@@ -68,6 +68,9 @@ BENT_UP: dict[str, Any] = {"bend_gate": unchanged, "bend_up": lambda up, activat
 WITHOUT_UP = r"(?i)\A(?!(.|\n)*(\bup|_up\b|\bw_?3\b|value))(.|\n)*gate"
 """Source that calls one of the two layers a gate and the other one neither `up` nor `w3`: either may have the activation."""
 
+UNNAMED = r"\A(?!(.|\n)*(?i:gate|gating|\bup|_up\b|value|\w3\b|\bv\b))"
+"""Source that names neither layer and has no `w1, w2, w3`, as Qwen's `w1, w2, c_proj`: either may have the activation."""
+
 MISTAKES = (
     TEXTS.mistake("activation_on_up", **BENT_UP),
     TEXTS.mistake("activation_missing", bend_gate=unchanged),
@@ -227,7 +230,7 @@ EXERCISE = Exercise(
         NUM_AXES,
         RETURNS,
         ACTIVATIONS,
-        optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=WITHOUT_UP)),
+        optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=f"{WITHOUT_UP}|{UNNAMED}")),
     ),
     recoveries=RECOVERIES,
     fused=(("gate_weight", "up_weight"), ("gate_bias", "up_bias")),

@@ -27,6 +27,11 @@ def stored_in(*trees: ast.AST) -> list[str]:
     return [node.id for node in names_in(ast.Store, *trees)]
 
 
+def returned_by(*trees: ast.AST) -> list[ast.expr]:
+    """Return the expressions of the return statements in trees."""
+    return [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
+
+
 def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
     """Return True for an attribute of self."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

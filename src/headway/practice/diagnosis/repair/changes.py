@@ -27,6 +27,7 @@ from headway.practice.diagnosis.repair.undefined import definitions, settings
 _SUSPECT_BONUS = 0.8
 _DEPARTURE_BONUS = 1.0
 _SOURCE_BONUS = 0.8
+_RETURN_BONUS = 1.5
 """Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, and on one that this one reads."""
 
 _TRUST = 1.0
@@ -62,11 +63,15 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Nearness:
-    """Lines where a program leaves the milestones, lines that these read, and the values that changes would give them."""
+    """Lines where a program leaves the milestones, lines that these read, and the values that changes would give them.
+
+    misreturned   what the program returns, if it is a number where the part returns an array
+    """
 
     departures: Collection[int] = ()
     sources: Collection[int] = ()
     foresight: Foresight | None = None
+    misreturned: Sequence[ast.expr] = ()
 
 
 def changes(
@@ -90,6 +95,7 @@ def changes(
     functions = [name for name, value in held_names if _is_own(value, program)]
     classes = [name for name, value in held_names if inspect.isclass(value) and _is_left_out(name, value, program)]
     found: list[Change] = []
+    misreturned = frozenset(map(id, near.misreturned))
     raising, idioms = _raising(program.statements, seen), idioms_of(program.statements)
     wrappers = wrappers_of(program.statements)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(findings.trusted)}
@@ -117,6 +123,7 @@ def changes(
                 larger_of(nodes),
                 settings_of(nodes, seen),
                 raising,
+                misreturned,
                 idioms,
                 wrappers,
                 classes,
@@ -142,11 +149,12 @@ def changes(
             _SUSPECT_BONUS * (change.line in suspects),
             _DEPARTURE_BONUS * (change.line in near.departures),
             _SOURCE_BONUS * (change.line in near.sources),
+            _RETURN_BONUS * (id(change.old) in misreturned and isinstance(change.new, ast.Name)),
         )
         return change.cost - bonus + _TRUST * (change.statement in right)
 
     found.sort(key=adjusted)
-    likely = [each for each in found if each.line in lines]
+    likely = [each for each in found if each.line in lines and id(each.old) not in misreturned]  # which array was meant depends on the convention
     foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
     for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
         if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):

@@ -41,6 +41,7 @@ class Context:
     larger     operations of the function with a name, an attribute or a number as an operand, by the source of the operand
     settings   numbers that the function reads from an object other than self, such as config.n_embd, by their source
     raising    ids of the operands of the expression that raised
+    misreturned   ids of what is returned, if it is a number where the part returns an array
     idioms     calls of methods that exchange axes, as the program writes them
     wrappers   calls that pass a function to another one with its operand, such as self.sublayer[0](x, self.attention)
     classes    classes of the file that the program does not use
@@ -63,6 +64,7 @@ class Context:
     larger: Mapping[str, Sequence[ast.expr]] = field(default_factory=dict)
     settings: Mapping[str, Seen] = field(default_factory=dict)
     raising: frozenset[int] = frozenset()
+    misreturned: frozenset[int] = frozenset()
     idioms: Sequence[ast.Call] = ()
     wrappers: Sequence[ast.Call] = ()
     classes: Sequence[str] = ()

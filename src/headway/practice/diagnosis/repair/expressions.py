@@ -192,6 +192,8 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
         if name != node.id:
             is_kin = own is None or id(node) in context.raising or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
             is_near = node.id == context.undefined or (own is not None and seen.shape == own.shape)
+            if id(node) in context.misreturned:
+                is_kin = is_near = seen.is_array
             doubt = 0.3 * (not is_near) + 0.4 * (not is_kin)  # a name that nothing reads was meant, whatever its kind
             yield 1.1 + 0.4 * doubt if name in context.unused else 1.5 + doubt, ast.Name(name, ast.Load())
     if own is not None and own.kind == "int":

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy
+
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.reading.trees import names_in, stored_in
+from headway.practice.diagnosis.reading.trees import names_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
@@ -361,8 +363,11 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     own = own_of(search.program, names, recorder, library)
     gaps = Gaps(missing(donors, own), made_of_sizes(donors, own), undefined_name(answer), unset_attribute(answer))
     lines = departures(search.program.statements, recorder.values, path)
+    is_number = not isinstance(answer, Raised) and numpy.ndim(answer) == 0 < numpy.ndim(search.trial.expected(probe))
+    misreturned = returned_by(*search.program.statements) if is_number else []
+    lines |= {each.lineno for each in misreturned}
     foresight = Foresight(search.program.statements, recorder, path, library)
-    near = Nearness(lines, sources(search.program.statements, lines), foresight)
+    near = Nearness(lines, sources(search.program.statements, lines), foresight, misreturned)
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:

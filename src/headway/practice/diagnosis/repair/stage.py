@@ -15,6 +15,7 @@ from headway.practice.diagnosis.adapters.block_calls import BlockCall
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
 from headway.practice.diagnosis.reading.trees import functions_in
@@ -175,7 +176,9 @@ def _note(node: ast.FunctionDef, value: Any, found: dict[int, FunctionType]) -> 
 
 
 def _state(instance: Any) -> Any:
-    """Return what a call may change in an instance of a torch module, apart from its weights; None for other instances."""
+    """Return what a call may change in an instance of a torch or Flax module, apart from its weights; None for other instances."""
+    if isinstance(instance, FlaxHolder):
+        return [*map(id, vars(instance).values())]
     if not hasattr(instance, "_modules"):
         return None
     return [
