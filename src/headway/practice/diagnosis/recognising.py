@@ -39,6 +39,10 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
 
+OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
+"""Patterns of the source of a function of several heads, and of one that hides later positions."""
+
+
 def recognised(subject: Subject) -> Exercise | None:
     """Return the exercise of a subject, or None.
 
@@ -62,6 +66,8 @@ def recognised(subject: Subject) -> Exercise | None:
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
+    if inspect.isfunction(subject.value) and likely and likely[0].name == "self_attention" and re.search(OF_HEADS, subject.code, re.IGNORECASE):
+        return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (

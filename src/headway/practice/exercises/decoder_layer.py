@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
@@ -163,9 +163,32 @@ def _both(convention: Convention, *, of_source: Convention | None = None) -> Con
     return Convention(convention.name if of_source is None else other.name, encode, used_source=other.used_source)
 
 
+CAUSES = r"tri[ul]|causal|subsequent"
+"""Pattern of the source of a layer that may hide later positions by itself."""
+
+
+def _padding_alone(*axes: int) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding of a causal target mask as its padding, with these axes between the batch and the keys; None for other masks."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        mask, x = inputs.get("mask"), inputs["x"]
+        if mask is None or x.ndim < 3:
+            return inputs if mask is None else None
+        if mask.ndim < 2:
+            return None
+        full = numpy.broadcast_to(mask, (len(x), 1, *mask.shape[-2:]))[:, 0]
+        keys, hidden = full[:, -1], full[0, 0, -1]
+        is_causal = (full == numpy.where(numpy.tri(*full.shape[1:], dtype=bool), keys[:, None], hidden)).all()
+        return inputs | {"mask": keys.reshape(len(x), *axes, -1)} if is_causal else None
+
+    return encode
+
+
 SHAPES = (
     *(_both(convention) for convention in MASK_SHAPES if convention.named is None),
     *(_both(own, of_source=of_source) for own in (FULL, FOR_ALL_HEADS) for of_source in OF_PADDING),
+    _both(Convention(TEXTS["target_padding"], _padding_alone(), used_source=CAUSES), of_source=OF_PADDING[0]),
+    _both(Convention(TEXTS["target_padding"], _padding_alone(1, 1), used_source=CAUSES), of_source=FULL),
 )
 
 BY_MASK = optional(Convention(steps={"is_decoder": lambda: False}, role="mask"))
@@ -176,12 +199,17 @@ def _key_and_value(inputs: Inputs) -> Inputs:
     return without_operands(inputs, "encoder_output") | {"key": inputs["encoder_output"], "value": inputs["encoder_output"]}
 
 
+PADDING_OF_THREE = numpy.arange(5) < numpy.array([[4], [5], [3]])
+
+
 def _settled() -> Settled:
     draw, lower = Draw(5, 6, 2), numpy.tril(numpy.ones((5, 5), bool))
     example = _with_key_and_value({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
     free = {"mask": numpy.ones((5, 5), bool), "encoder_mask": numpy.ones((3, 1, 1, 5), bool)}
     hiding = {"mask": MASK & lower, "encoder_mask": numpy.broadcast_to(numpy.arange(5) < 3, (3, 1, 1, 5))}
-    return Settled(_answer, example, free, hiding, MISTAKES, ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1))))
+    variants = ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1)))
+    simple = hiding | {"mask": lower & PADDING_OF_THREE[:, None, None]}
+    return Settled(_answer, example, free, hiding, MISTAKES, variants, simple)
 
 
 def _one_mask(place: int) -> Step:

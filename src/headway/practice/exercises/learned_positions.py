@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -9,6 +10,7 @@ import numpy
 from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
+from headway.practice.recipes.activations import normed
 from headway.practice.recipes.conventions import RETURNS, one_length
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles, extent
@@ -26,23 +28,37 @@ def recipe(
     token_ids: Any = None,
     token_table: Any = None,
     offset: int = 0,
+    segment_ids: Any = None,
+    segment_table: Any = None,
     **sizes: Any,
 ) -> Any:
-    """The definition as named steps: tokens, given, counted, rows, scale, add; only the rows if there is nothing to add them to."""
+    """The definition as named steps: tokens, segments, given, counted, rows, scale, add, finish; only the rows if there is nothing to add them to."""
     if token_ids is not None:
         x = steps.tokens(token_table, token_ids, table)
     if x is None:
         return steps.rows(table, steps.given(positions), None)
+    if segment_ids is not None:
+        x = steps.segments(x, segment_table, segment_ids)
     at = steps.counted(x.shape[-2], offset) if positions is None else steps.given(positions)
-    return steps.add(steps.scale(x), steps.rows(table, at, token_ids), table)
+    return steps.finish(steps.add(steps.scale(x), steps.rows(table, at, token_ids), table))
 
 
 def definition(
-    table: Any, x: Any = None, positions: Any = None, token_ids: Any = None, token_table: Any = None, offset: int = 0, **sizes: Any
+    table: Any,
+    x: Any = None,
+    positions: Any = None,
+    token_ids: Any = None,
+    token_table: Any = None,
+    offset: int = 0,
+    segment_ids: Any = None,
+    segment_table: Any = None,
+    **sizes: Any,
 ) -> Any:
-    """Return headway.functions' learned_positions, added to x or to the embedded token ids if given."""
+    """Return headway.functions' learned_positions, added to x or to the embedded token ids if given, with those of their segments as in BERT."""
     if token_ids is not None:
         x = functions.embed(token_ids, token_table)
+    if segment_ids is not None:
+        x = x + functions.embed(segment_ids, segment_table)
     if x is None:
         return functions.learned_positions(positions, table)
     at = asarray_like(range(offset, offset + x.shape[-2]), table) if positions is None else positions
@@ -59,10 +75,12 @@ STEPS: dict[str, Step] = {
     "counted": lambda length, offset: numpy.arange(length) + offset,
     "rows": lambda table, at, token_ids: table[at],
     "add": lambda x, rows, table: x + rows,
+    "segments": lambda x, segment_table, segment_ids: x + segment_table[segment_ids],
 }
 
 
 MISTAKES = (
+    TEXTS.mistake("segments_not_added", segments=lambda x, segment_table, segment_ids: x),
     TEXTS.mistake("counted_from_one", counted=lambda length, offset: numpy.arange(length) + offset + 1),
     TEXTS.mistake("counted_backwards", counted=lambda length, offset: numpy.arange(length)[::-1] + offset),
     TEXTS.mistake("last_rows_taken", rows=lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]),
@@ -163,6 +181,14 @@ ADDS = optional(
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, called=r"."),
 )
 
+NORMS = optional(
+    *(
+        Convention(TEXTS["normalized"], steps={"finish": partial(normed, eps=eps)}, role="token_ids", source=r"(?i)norm")
+        for eps in (1e-5, 1e-12, 1e-6)
+    )
+)
+"""The norm of BERT after the sum, with the eps of torch, of BERT, or of Flax."""
+
 BATCH = TEXTS["batch"]
 ONE = TEXTS["one"]
 
@@ -173,6 +199,7 @@ def probes() -> tuple[Probe, ...]:
     table, token_table = random.standard_normal((11, 6)), random.standard_normal((13, 6))
     ids, batch_ids = numpy.array([9, 2, 2, 10, 0]), numpy.array([[3, 1, 4, 1, 10], [5, 9, 2, 6, 5], [0, 3, 8, 7, 1]])
     tokens = {"table": table, "token_table": token_table}
+    segments = {"segment_ids": numpy.array([[0, 0, 1, 1, 1]] * 3), "segment_table": random.standard_normal((2, 6))}
     return (
         Probe("rows", {"positions": numpy.arange(5), "table": table}),
         Probe("rows in another order", {"positions": numpy.array([4, 0, 7, 7, 2]), "table": table}),
@@ -184,6 +211,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("added with an offset", {"x": random.standard_normal((3, 5, 6)), "table": table, "offset": 3}, BATCH),
         Probe("tokens", {"token_ids": ids, **tokens}, ONE),
         Probe("tokens in a batch", {"token_ids": batch_ids, **tokens}, BATCH),
+        Probe("tokens with segments", {"token_ids": batch_ids, **tokens, **segments}, BATCH),
+        Probe("tokens of one segment", {"token_ids": batch_ids + 1, **tokens, **segments, "segment_ids": numpy.ones_like(batch_ids)}, BATCH),
         Probe("tokens with an offset", {"token_ids": batch_ids, **tokens, "offset": 4}, BATCH),
     )
 
@@ -202,14 +231,17 @@ EXERCISE = Exercise(
         *ROLES.each("x", "positions", "token_ids"),
         ROLES.weight("token_table", is_optional=True),
         ROLES.weight("table"),
+        ROLES("segment_ids"),
+        ROLES.weight("segment_table", is_optional=True),
         ROLES("offset", neutral=0),
         ROLES.size("vocab_size", extent("token_table", 0)),
         ROLES.size("max_seq_len", extent("table", 0)),
+        ROLES.size("num_segments", lambda inputs: len(inputs.get("segment_table", "01"))),
         ROLES.size("hidden_size", extent("table", 1)),
         ROLES.size("seq_len", _length),
     ),
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(TAKES, LISTS, ADDS, RETURNS, LENGTHS),
+    conventions=(TAKES, LISTS, ADDS, NORMS, RETURNS, LENGTHS),
 )

@@ -139,6 +139,7 @@ EXERCISE = Exercise(
         ROLES.size("max_seq_len", _num_rows),
         ROLES("x", size_of=_x),
         ROLES("positions", neutral=None),
+        ROLES("offset", neutral=0),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -171,6 +171,14 @@ def _padding(inputs: Inputs) -> Inputs | None:
     return _as(lambda _, mask: mask[:, 0, 0] if mask.shape[2] == 1 else None)(inputs)
 
 
+def _without_queries(inputs: Inputs) -> Inputs | None:
+    """Return a mask that is the same for all queries without their axis; None for other masks."""
+    mask = inputs.get("mask")
+    if mask is None:
+        return inputs
+    return inputs | {"mask": mask[..., 0, :]} if mask.ndim > 1 and mask.shape[-2] == 1 else None
+
+
 def _lengths(inputs: Inputs) -> Inputs | None:
     """Return a padding mask as the number of keys of each sequence; None for other masks."""
     mask = inputs.get("mask")
@@ -195,6 +203,9 @@ FULL = Convention()
 FOR_ALL_HEADS = Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask")
 OF_PADDING = (
     Convention(TEXTS["mask_of_keys"], _padding, role="mask"),
+    Convention(
+        TEXTS["mask_of_keys"], _without_queries, role="mask", used_source=r"mask\w*(\.unsqueeze\(-2\)|\[\.\.\., *([nN]one|[\w.]*newaxis), *:\])"
+    ),
     Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )
 """Shapes that hide the same keys from all queries."""

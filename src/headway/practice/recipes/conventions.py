@@ -130,6 +130,10 @@ NUM_AXES = optional(
         role="x",
         source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b",
     ),
+    Convention(
+        TEXTS["vectors"], _vector, role="x", source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b"
+    ),
     _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )
-"""Number of axes of x: any, exactly (batch, positions, width), or exactly (positions, width)."""
+"""Number of axes of x: any, exactly (batch, positions, width), that of a vector for modules of Equinox, which `vmap` calls for each vector, or
+exactly (positions, width)."""

@@ -50,6 +50,7 @@ class Settled:
     hiding     masks that hide something
     mistakes   mistakes that may explain an output together with a variant
     variants   further steps of which any may be correct
+    simple     masks that hide something for conventions which cannot express `hiding`
     """
 
     def __init__(
@@ -60,8 +61,9 @@ class Settled:
         hiding: Inputs,
         mistakes: Sequence[Mistake],
         variants: Sequence[Mapping[str, Step]] = ({},),
+        simple: Inputs | None = None,
     ) -> None:
-        self.example, self.free, self.hiding = example, free, hiding
+        self.example, self.free, self.hiding, self.simple = example, free, hiding, simple
         self.answer, self.mistakes, self.variants = answer, mistakes, variants
         self.silent = {name: 0 * value if name.endswith("output_weight") else value for name, value in example.items()}
         self.ways = [joined(wiring, activation) for wiring in optional(PRE_NORM) for activation in ACTIVATIONS]
@@ -123,12 +125,18 @@ class Settled:
         is_answered = False
         for each in masks:
             hidden = self._said(each, ask, self.hiding)
+            if hidden is None and self.simple is not None and _is_one(self._said(each, ask, self.simple), self._simply()):
+                return [each]
             is_answered |= hidden is not None
             if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
                 return [each]
             if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
                 left.append(each)
         return left if is_answered else masks[:1] if self.alone is None else self.alone._forms(ask, masks)
+
+    def _simply(self) -> list[Any]:
+        """Return the right outputs for the simple masks."""
+        return [self.answer({**way.steps, **variant}, self.example | (self.simple or {})) for way in self.ways for variant in self.variants]
 
     @cached_property
     def alone(self) -> Settled | None:

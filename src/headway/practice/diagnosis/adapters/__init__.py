@@ -10,6 +10,7 @@ from importlib import import_module
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.global_operands import globals_calls
 from headway.practice.diagnosis.classes.params import as_class
+from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.settings import with_options
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
@@ -43,6 +44,8 @@ def adapter(kind: str | None) -> Adapter:
 
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
+    if inspect.isclass(subject.value) and exercise.drawing == "read" and (sampler := as_function(subject)) is not None:
+        return function_calls(sampler, exercise, library, class_of_calls(exercise.drawing))
     if exercise.calls is not None or inspect.isclass(subject.value):
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
         calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]

@@ -11,12 +11,12 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments
-from headway.practice.diagnosis.classes.inner_width import widened
 from headway.practice.diagnosis.classes.instance_calls import instance_calls
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, submodule_roles
+from headway.practice.diagnosis.classes.widening import widened
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -30,7 +30,7 @@ GROUPED = r"kv_?heads|key_value_heads"
 """Pattern of the source of a layer with grouped-query attention."""
 
 NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
-SHIFT = r"bias|beta|shift|offset|^b"
+SHIFT = r"bias|beta|shift|offset|^b|_b$"
 
 
 def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:

@@ -20,13 +20,18 @@ FILL_VALUE = Role(
 )
 """Parameter for the score of what a mask hides."""
 
+MODES = (
+    Role("training", ("train", "is_training", "is_train"), neutral=False),
+    Role("deterministic", ("inference", "is_eval"), neutral=True),
+)
+"""Parameters that choose between training and evaluation."""
+
 BYSTANDERS = (
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("data_type",), neutral=None),
     Role("dataset", ("data_set", "logger", "writer"), neutral=None),
     Role("verbose", ("debug", "show_progress"), neutral=False),
-    Role("training", ("train", "is_training", "is_train"), neutral=False),
-    Role("deterministic", ("inference", "is_eval"), neutral=True),
+    *MODES,
     Role("dropout_rate", ("dropout", "dropout_p", "drop_rate", "dropout_prob", "pdrop", "p_drop", "drop_prob"), neutral=0.0),
     Role("dropout_key", ("dropout_rng", "rng_key", "prng_key", "rng"), neutral=numpy.zeros(2, numpy.uint32)),
     Role(
@@ -65,6 +70,11 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
 CONSTRUCTOR_PREFIX = "constructor__"
 """Start of the names of a constructor's parameters next to those of its class's call."""
 
+def _trains(parameter: inspect.Parameter) -> bool:
+    """Return True for a flag whose default is training, which drops elements at random."""
+    return any(fits_name(parameter.name, mode) and parameter.default is (not mode.neutral) for mode in MODES)
+
+
 TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
 """Names of targets that make `y` the predictions next to them."""
 
@@ -91,12 +101,14 @@ def bind_parameters(
             free = [role for role in free if role is not asked]
             continue
         role = next((role for role in free if fits_name(parameter.name, role)), None)
+        if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
+            role = next((role for role in free if role.name == "offset"), role)
         is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
         if role is not None and not (is_prediction and role.name == TARGETS.name):
             bound[parameter.name] = role
             free.remove(role)
     for parameter in parameters:
-        if parameter.name in bound or parameter.name in flags or parameter.default is not inspect.Parameter.empty:
+        if parameter.name in bound or parameter.name in flags or not (parameter.default is parameter.empty or _trains(parameter)):
             continue
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)

@@ -15,7 +15,7 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, Binding, bind, bind_parameters, computed, derivation
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, MODES, Binding, bind, bind_parameters, computed, derivation
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
@@ -149,7 +149,7 @@ class Call:
         return off | {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
-            if role.name in inputs or self._is_required(name) or (role.neutral is False and name in self.enabled_names)
+            if role.name in inputs or self._is_required(name) or role in MODES or (role.neutral is False and name in self.enabled_names)
         }
 
     def precise(self, inputs: Inputs) -> Inputs:

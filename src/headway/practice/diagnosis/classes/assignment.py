@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.compare import as_numbers
-from headway.practice.diagnosis.classes.inner_width import widened
 from headway.practice.diagnosis.classes.role_words import roles_in_name, words_of
 from headway.practice.diagnosis.classes.slots import Slot
+from headway.practice.diagnosis.classes.widening import widened
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts

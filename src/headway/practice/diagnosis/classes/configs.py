@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
+from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
@@ -350,7 +351,7 @@ def changes(
     dropout: float,
     needed: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """Return new values of the fields that are sizes or dropout rates."""
+    """Return new values of the fields that are sizes, dropout rates or dtypes."""
     meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
     for name in names:
@@ -363,7 +364,18 @@ def changes(
                 found[name] = sizes[meant[name].name]
             elif needed is None or name in needed:
                 raise NoSuchSizeError(name)
+        elif (wide := in_full_precision(now[name])) is not now[name]:
+            found[name] = wide
     return found
+
+
+def in_full_precision(value: Any) -> Any:
+    """Return float32 of the same library for a dtype of half precision, in which outputs cannot be compared closely."""
+    is_dtype = inspect.isclass(value) or type(value).__name__.lower().endswith("dtype")
+    if not is_dtype or not re.fullmatch(r"([a-z.]+\.)?b?float16", value.__name__ if inspect.isclass(value) else str(value)):
+        return value
+    home = (value.__module__ if inspect.isclass(value) else type(value).__module__).split(".")[0]
+    return as_dtype("float32", array_library(home if home in ARRAY_LIBRARIES else "numpy"))
 
 
 def _of_all_heads(meant: Mapping[str, Role], now: Mapping[str, Any]) -> dict[str, Role]:

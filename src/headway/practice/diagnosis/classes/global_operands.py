@@ -15,7 +15,9 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise
 
 CONTAINERS = (dict, list, tuple, type(None))
-"""Types of the variables that are replaced; others, such as numbers and functions, belong to the program."""
+"""Types of the variables that are replaced; other numbers than that of heads, and functions, belong to the program."""
+
+HEADS = "num_heads"
 
 
 @dataclass
@@ -45,16 +47,23 @@ def globals_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     if binding is None or subject.module is None:
         return []
     free = [
-        role for role in exercise.roles if not binding.takes(role.name) and role.neutral is MISSING and not (role.is_size or role.is_weight)
+        role
+        for role in exercise.roles
+        if not binding.takes(role.name) and (role.name == HEADS or (role.neutral is MISSING and not (role.is_size or role.is_weight)))
     ]
-    held = {name: role for name in _read(subject) if (role := next((each for each in free if fits_name(name, each)), None)) is not None}
+    held = {
+        name: role
+        for name, kind in _read(subject).items()
+        if (role := next((each for each in free if fits_name(name, each) and (kind is int) == (each.name == HEADS)), None)) is not None
+    }
     if not held or len(set(held.values())) < len(held):
         return []
     return [GlobalsCall(subject, Binding({**binding.role_of, **held}), library, held=tuple(held))]
 
 
-def _read(subject: Subject) -> list[str]:
-    """Return the variables that a function reads and that hold a container, or nothing yet."""
+def _read(subject: Subject) -> dict[str, type]:
+    """Return the variables that a function reads and that hold a container, a whole number, or nothing yet, with their types."""
     names = vars(subject.module)
     read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
-    return [name for name in read if isinstance(names.get(name), CONTAINERS) and not hasattr(builtins, name)]
+    held = {name: names.get(name) for name in read if not hasattr(builtins, name)}
+    return {name: type(value) for name, value in held.items() if isinstance(value, CONTAINERS) or type(value) is int}

@@ -19,7 +19,7 @@ from headway.practice.diagnosis.classes.flax_modules import random_key
 from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, sizes_of, tree_read
 from headway.practice.diagnosis.reading.subject import Subject, parameters_of, source_in
 
-PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree"
+PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree|layer|block"
 """Pattern of the name of a tree of weights."""
 
 OF_LAYER = r"weights?|bias|kernel|gamma|beta|gain|scale|shift|offset"
@@ -39,12 +39,12 @@ POSITIONS = r"max|len|ctx|context|block|position"
 
 
 def as_class(subject: Subject, library: str) -> Subject | None:
-    """Return the function as a class that holds its trees; None for a class, and if it takes no tree whose arrays are known.
+    """Return the function as a class that holds its trees; None for a class, for lists, and if it takes no tree whose arrays are known.
 
     The tree is the one that a function of the file initializes; without such a function, it has the keys that the function reads, and
     arrays of the sizes that their names mean.
     """
-    if inspect.isclass(subject.value):
+    if inspect.isclass(subject.value) or library == "list":
         return None
     tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
     initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
@@ -107,6 +107,7 @@ def _with_parameters(subject: Subject, holder: type, constructor: list[inspect.P
     changed: Any = holder
     changed.__signature__ = inspect.Signature(_named(constructor))
     changed.__call__.__signature__ = inspect.Signature(bound)
+    changed.__call__.__wrapped__ = subject.value  # whose code shows the variables that it reads
     changed.__module__ = subject.value.__module__
     return replace(subject, value=holder)
 

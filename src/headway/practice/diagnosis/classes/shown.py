@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
 from headway.practice.diagnosis.calls.binding import OF_QUERIES, Binding, fits_name
 from headway.practice.diagnosis.calls.wording import NOTHING, is_named, neutral_value, roles_of_names
-from headway.practice.diagnosis.classes.configs import fields_of, holds_fields, is_size_role
+from headway.practice.diagnosis.classes.configs import fields_of, holds_fields, in_full_precision, is_size_role
 from headway.practice.diagnosis.classes.usages import Usage, alias
 from headway.practice.diagnosis.reading.evaluating import NeedsSizesError, Shape, UnknownValueError
 from headway.practice.exercise import Role
@@ -33,15 +32,7 @@ class Shown:
 
         Errors   UnknownValueError
         """
-        return _in_full_precision(self.usage.value(self.parameter, {old: sizes[role] for old, role in self.sizes.items() if role in sizes}))
-
-
-def _in_full_precision(value: Any) -> Any:
-    """Return float32 of the same library for a dtype of half precision, in which outputs cannot be compared closely."""
-    if isinstance(value, str) or not re.fullmatch(r"([a-z.]+\.)?b?float16", getattr(value, "__name__", str(value))):
-        return value
-    home = (value.__module__ if inspect.isclass(value) else type(value).__module__).split(".")[0]
-    return as_dtype("float32", array_library(home if home in ARRAY_LIBRARIES else "numpy"))
+        return in_full_precision(self.usage.value(self.parameter, {old: sizes[role] for old, role in self.sizes.items() if role in sizes}))
 
 
 def shown_bindings(

@@ -1,4 +1,4 @@
-"""Feed-forward weights widened to the inner width of a class that computes its own."""
+"""Weights with zeros for the room that a class has beyond those of a probe: the inner width of a feed-forward, rows of a table of positions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,31 @@ INNER = {"gate_weight": 0, "up_weight": 0, "down_weight": 1, "gate_bias": 0, "up
 """The axis of the inner width of each weight of a feed-forward."""
 
 
+TABLES = ("table", "position_table")
+"""Tables of positions; a class may have one row more, that of a class token."""
+
+
 def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
-    """Return the inputs with the inner width of a feed-forward that the arrays have room for, filled with zeros.
+    """Return the inputs with the weights that the arrays have room for, filled with zeros."""
+    return _with_rows(slots, _with_inner_width(slots, inputs))
+
+
+def _with_rows(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
+    """Return the inputs with as many rows of a table of positions as the array for it has."""
+    shapes = [tuple(size for size in slot.shape if size > 1) for slot in slots]
+    for name in TABLES:
+        table = inputs.get(name)
+        if table is None or numpy.ndim(table) != 2 or table.shape in shapes:
+            continue
+        others = [numpy.shape(value) for key, value in inputs.items() if key != name]
+        longer = {shape[0] for shape in shapes if shape[1:] == table.shape[1:] and shape[0] > len(table) and shape not in others}
+        if len(longer) == 1:
+            inputs = inputs | {name: _with_zeros(table, longer.pop() - len(table), 0)}
+    return inputs
+
+
+def _with_inner_width(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
+    """Return the inputs with the inner width of a feed-forward that the arrays have room for.
 
     A hidden unit whose weights are zero changes no output. Arrays may be wider than a probe because a class computes its inner width.
     """
