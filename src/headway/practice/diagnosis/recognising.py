@@ -66,7 +66,12 @@ def recognised(subject: Subject) -> Exercise | None:
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
-    if inspect.isfunction(subject.value) and likely and likely[0].name == "self_attention" and re.search(OF_HEADS, subject.code, re.IGNORECASE):
+    if (
+        inspect.isfunction(subject.value)
+        and likely
+        and likely[0].name == "self_attention"
+        and re.search(OF_HEADS, subject.code, re.IGNORECASE)
+    ):
         return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]

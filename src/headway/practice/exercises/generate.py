@@ -141,6 +141,7 @@ MODELS = optional(
     Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
     Convention(encode=_model_returning("lists"), role="model"),
 )
+MODULES = optional(Convention(TEXTS["takes_module"], encode=lambda inputs: inputs | {"params": {}}, role="params", source=r"\.apply\("))
 CACHES = optional(Convention(TEXTS["uses_cache"], _with_cache, steps={"returned": _newest}, role="model", source=r"cache|past|kv|pos"))
 RETURNED = optional(
     Convention(TEXTS["new_tokens_only"], decode=_with_prompt), Convention(TEXTS["yields_tokens"], decode=_of_steps, source=r"\byield\b")
@@ -260,7 +261,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS, TEXT),
+    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, TEXT),
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

@@ -212,7 +212,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("tokens", {"token_ids": ids, **tokens}, ONE),
         Probe("tokens in a batch", {"token_ids": batch_ids, **tokens}, BATCH),
         Probe("tokens with segments", {"token_ids": batch_ids, **tokens, **segments}, BATCH),
-        Probe("tokens of one segment", {"token_ids": batch_ids + 1, **tokens, **segments, "segment_ids": numpy.ones_like(batch_ids)}, BATCH),
+        Probe(
+            "tokens of one segment", {"token_ids": batch_ids + 1, **tokens, **segments, "segment_ids": numpy.ones_like(batch_ids)}, BATCH
+        ),
         Probe("tokens with an offset", {"token_ids": batch_ids, **tokens, "offset": 4}, BATCH),
     )
 

@@ -118,8 +118,8 @@ WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
 """Pattern of the source of a function that takes words with their frequencies."""
 
 
-LOOPS = r"(?s)\bfor\b.*\bfor\b"
-"""Pattern of the source of a function that goes through words, and through the symbols of each."""
+LOOPS = r"(?s)\bfor\b.*(\bfor\b|\.update\(|Counter\()"
+"""Pattern of the source of a function that goes through words, and counts the pairs of each."""
 
 
 def probes() -> tuple[Probe, ...]:

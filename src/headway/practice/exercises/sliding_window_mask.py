@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -60,6 +60,22 @@ BEFORE = Convention(
     TEXTS["before_only"], steps={"size": lambda window: window + 1}, role="window", named=r"back|left|before|behind|past|radius|half"
 )
 
+ON_BOTH_SIDES = r"(?i)one-sided|(each|either|both|two) sides?|symmetric|bidirectional|longformer|non-causal"
+"""Pattern of the source of a mask that says that its window is on both sides of the query, as in Longformer's encoder."""
+
+BOTH_SIDES = tuple(
+    Convention(
+        TEXTS["window_on_both_sides"],
+        steps={
+            "earliest": lambda distances, size: abs(distances) < size,
+            "latest": lambda distances: distances == distances,
+            "size": size,
+        },
+        source=ON_BOTH_SIDES,
+    )
+    for size in (unchanged, lambda window: window + 1)
+)
+
 EXERCISE = Exercise(
     name="sliding_window_mask",
     definition=definition,
@@ -68,7 +84,7 @@ EXERCISE = Exercise(
     roles=(ROLES("query_len"), ROLES("window"), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), optional(BEFORE)),
+    conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), optional(BEFORE, *BOTH_SIDES)),
     recoveries=(fill_recovery({"query_len": 4, "window": 3}),),
     calls="mask",
 )

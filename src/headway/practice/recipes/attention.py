@@ -204,7 +204,10 @@ FOR_ALL_HEADS = Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask:
 OF_PADDING = (
     Convention(TEXTS["mask_of_keys"], _padding, role="mask"),
     Convention(
-        TEXTS["mask_of_keys"], _without_queries, role="mask", used_source=r"mask\w*(\.unsqueeze\(-2\)|\[\.\.\., *([nN]one|[\w.]*newaxis), *:\])"
+        TEXTS["mask_of_keys"],
+        _without_queries,
+        role="mask",
+        used_source=r"mask\w*(\.unsqueeze\(-2\)|\[\.\.\., *([nN]one|[\w.]*newaxis), *:\])",
     ),
     Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )

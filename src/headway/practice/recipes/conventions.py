@@ -114,8 +114,10 @@ FEWER_AXES = (
         file_names=OF_SCORES,
     ),
     _of_matrices(r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$"),
+    _of_matrices(r"\A(?!(.|\n)*(\b(axis|dim)\b|\b(np|numpy|jnp|jax|torch|mx|F)\.|\.(sum|max|softmax)\())(.|\n)*\bdef \w+\(\w+\)"),
 )
-"""A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, or it needs both sizes."""
+"""A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, it needs both sizes, or it
+computes with functions for lists of lists."""
 
 OF_ELEMENTS = Convention(
     TEXTS["vectors"], _vector, role="x", without="axis", source=r"\breturn \[[^\[\]\n]*\bfor \w+(, *\w+)* in [^\[\]\n]*\]"
@@ -131,7 +133,10 @@ NUM_AXES = optional(
         source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b",
     ),
     Convention(
-        TEXTS["vectors"], _vector, role="x", source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b"
+        TEXTS["vectors"],
+        _vector,
+        role="x",
+        source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b",
     ),
     _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )

@@ -124,6 +124,10 @@ class ToyModel:
 
     forward = __call__
 
+    def apply(self, variables: Any, token_ids: Any, **named: Any) -> Any:
+        """Return the logits of the tokens as a module of Flax does, which is passed its weights."""
+        return self(token_ids)
+
     def forget(self, *sizes: Any, **named: Any) -> None:
         """Reset all caches, whatever their sizes are."""
         self.caches.forget()

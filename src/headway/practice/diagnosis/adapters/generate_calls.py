@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
@@ -20,9 +22,10 @@ class FunctionCall(LikeliestCall):
     """A function that is given a model."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function with a reset model, taking the most likely token where it samples."""
+        """Call the function with a reset model, taking the most likely token where it samples; loops of JAX run step by step."""
         _reset_models(arguments)
-        return super().invoke(arguments)
+        with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
+            return super().invoke(arguments)
 
 
 class ClassCall(InstanceCall):

@@ -26,8 +26,10 @@ MODES = (
 )
 """Parameters that choose between training and evaluation."""
 
+DEVICE = Role("device", ("dev",), neutral="cpu")
+
 BYSTANDERS = (
-    Role("device", ("dev",), neutral="cpu"),
+    DEVICE,
     Role("dtype", ("data_type",), neutral=None),
     Role("dataset", ("data_set", "logger", "writer"), neutral=None),
     Role("verbose", ("debug", "show_progress"), neutral=False),
@@ -70,6 +72,7 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
 CONSTRUCTOR_PREFIX = "constructor__"
 """Start of the names of a constructor's parameters next to those of its class's call."""
 
+
 def _trains(parameter: inspect.Parameter) -> bool:
     """Return True for a flag whose default is training, which drops elements at random."""
     return any(fits_name(parameter.name, mode) and parameter.default is (not mode.neutral) for mode in MODES)
@@ -111,6 +114,8 @@ def bind_parameters(
         if parameter.name in bound or parameter.name in flags or not (parameter.default is parameter.empty or _trains(parameter)):
             continue
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
+        if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
+            bystander = DEVICE
         role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None

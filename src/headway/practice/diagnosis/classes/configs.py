@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
-from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
@@ -343,6 +343,10 @@ def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
     return made
 
 
+NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
+"""Pattern of the name of a number of heads."""
+
+
 def changes(
     names: Sequence[str],
     now: Mapping[str, Any],
@@ -354,6 +358,9 @@ def changes(
     """Return new values of the fields that are sizes, dropout rates or dtypes."""
     meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
+    if "head_dim" in sizes and not any(role.name in ("num_heads", "hidden_size") for role in roles):  # a part of one head
+        found |= {name: 1 for name in names if name not in meant and re.fullmatch(NUM_HEADS, snake(name))}
+        found |= {name: sizes["head_dim"] for name in names if name not in meant and re.fullmatch(WIDTH, snake(name))}
     for name in names:
         if is_dropout(name) and not isinstance(now[name], bool):
             found[name] = dropout

@@ -127,6 +127,10 @@ def _roles_of(values: Mapping[str, Any], aliases: Mapping[str, str], shape: tupl
         left = {name_of(name): name for name, value in values.items() if name not in bound and name_of(name) and _may_be_size(value)}
         free = [role for role in sizes if role not in bound.values()]
         bound |= {left[name]: role for name, role in roles_of_names(list(left), free).items()}
+    unread = [name for name, value in values.items() if name not in bound and type(value) is int and len(name) <= LETTERS]
+    width = next((role for role in sizes if role.name == "hidden_size" and role not in bound.values()), None)
+    if width is not None and len(unread) == 1 and not any(role.name in ("d_in", "d_out") for role in bound.values()):
+        bound[unread[0]] = width  # the only size whose name says nothing
     return bound
 
 

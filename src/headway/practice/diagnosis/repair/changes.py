@@ -154,7 +154,9 @@ def changes(
         return change.cost - bonus + _TRUST * (change.statement in right)
 
     found.sort(key=adjusted)
-    likely = [each for each in found if each.line in lines and id(each.old) not in misreturned]  # which array was meant depends on the convention
+    likely = [
+        each for each in found if each.line in lines and id(each.old) not in misreturned
+    ]  # which array was meant depends on the convention
     foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
     for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
         if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):

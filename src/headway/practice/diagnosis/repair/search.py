@@ -15,7 +15,7 @@ from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numb
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.reading.trees import names_in, returned_by, stored_in
+from headway.practice.diagnosis.reading.trees import functions_in, names_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
@@ -74,6 +74,8 @@ SAME_COST = 0.05
 """Costs that differ by less count as equal."""
 MAX_OTHER_INPUTS = 3
 """Other forms of the inputs, and ways to call a subject, that are tried if no output is right: those with which the program gets farthest."""
+MOST_REPLACED = 0.5
+"""Share of a program's nodes that two changes may replace."""
 MAX_ALTERNATIVES = 2
 MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
@@ -390,10 +392,17 @@ def _alternatives(search: Search, found: Change) -> list[Change]:
     return chosen
 
 
+def _rewrites(program: Program, found: Sequence[Change]) -> bool:
+    """Return True for changes that replace most of a program: what they repair is theirs, not the program's."""
+    old = [node for change in found for node in (change.old if isinstance(change.old, list) else [change.old])]
+    own = [node for each in functions_in(*program.statements) for statement in each.body for node in ast.walk(statement)]
+    return sum(len([*ast.walk(node)]) for node in old) > MOST_REPLACED * len(own)
+
+
 def _repair(
     program: Program, search: Search, found: tuple[Change, ...], num_evaluations: int, alternatives: Sequence[Change] = ()
 ) -> Repair | None:
-    edits = edits_of(program, found)
+    edits = None if len(found) > 1 and _rewrites(program, found) else edits_of(program, found)
     if edits is None:
         return None
     others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
