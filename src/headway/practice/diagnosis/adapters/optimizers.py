@@ -246,11 +246,16 @@ class OptimizerCall(Call):
         return take
 
     def _step_of_state(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
-        """Return a function that takes one step of all parameters; the moments and the step count are in a dict, under its keys in the source."""
+        """Return a function that takes one step of all parameters.
+
+        The moments and the step count are in a dict, under its keys in the source, or in an object of the class that annotates the state.
+        """
         name = next(name for name, role in bound.role_of.items() if role is STATE)
-        keys = dict.fromkeys(re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
+        form = self._form_of_state(name)
+        fields = getattr(form, "_fields", None) or getattr(form, "__dataclass_fields__", ())
+        keys = dict.fromkeys(fields or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
         groups = [[each] for each in points] if self.holds == "single" else [points]
-        helds = [self._empty_state(group, keys) for group in groups]
+        helds = [self._empty_state(group, keys, form) for group in groups]
 
         def take(gradients: list[Any]) -> list[Any]:
             given = [[each] for each in gradients] if self.holds == "single" else [gradients]
@@ -264,11 +269,17 @@ class OptimizerCall(Call):
 
         return take
 
-    def _empty_state(self, group: Sequence[Any], keys: Iterable[str]) -> dict[str, Any]:
+    def _form_of_state(self, name: str) -> Callable[..., Any]:
+        """Return the class of the file that annotates the state, whose objects have named fields; dict if there is none."""
+        annotation = next(each.annotation for each in self.subject.parameters if each.name == name)
+        found = getattr(self.subject.module, annotation, None) if isinstance(annotation, str) else annotation
+        return found if inspect.isclass(found) and (hasattr(found, "_fields") or hasattr(found, "__dataclass_fields__")) else dict
+
+    def _empty_state(self, group: Sequence[Any], keys: Iterable[str], form: Callable[..., Any]) -> dict[str, Any]:
         def zeros() -> Any:
             return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
 
-        return {"points": self._form(group), "state": {key: 0 if fits_name(key, COUNT) else zeros() for key in keys}}
+        return {"points": self._form(group), "state": form(**{key: 0 if fits_name(key, COUNT) else zeros() for key in keys})}
 
 
 def _call_around(instances: Sequence[Any], pattern: str) -> None:

@@ -57,6 +57,9 @@ TEXTS = Texts("diagnosis")
 DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
+MAX_FAILED = 8
+"""Number of probes for whose sizes no instance can be constructed after which no others are tried."""
+
 NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
@@ -209,7 +212,10 @@ class InstanceCall(Call):
         every = [probe.inputs for probe in exercise.probes()]
         every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
         maker = replace(self, binding=class_binding(self.construction, Assignment({}), is_construction=True))
+        num_failed = 0
         for inputs in every:
+            if num_failed == MAX_FAILED:
+                break
             given = inputs | maker.sizes(inputs)
             arguments = {
                 name: self._converted(given.get(role.name, role.neutral))
@@ -222,7 +228,7 @@ class InstanceCall(Call):
                 except TookTooLongError:
                     break
                 except Exception:  # other sizes may work; the call itself will report the error
-                    continue
+                    num_failed += 1
         return {}, None
 
     def _constructor_arguments(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:

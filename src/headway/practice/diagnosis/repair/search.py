@@ -365,7 +365,10 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     own = own_of(search.program, names, recorder, library)
     gaps = Gaps(missing(donors, own), made_of_sizes(donors, own), undefined_name(answer), unset_attribute(answer))
     lines = departures(search.program.statements, recorder.values, path)
-    is_number = not isinstance(answer, Raised) and numpy.ndim(answer) == 0 < numpy.ndim(search.trial.expected(probe))
+    expected = search.trial.expected(probe)
+    is_number = (
+        isinstance(answer, numpy.ndarray | int | float) and isinstance(expected, numpy.ndarray) and numpy.ndim(answer) == 0 < expected.ndim
+    )
     misreturned = returned_by(*search.program.statements) if is_number else []
     lines |= {each.lineno for each in misreturned}
     foresight = Foresight(search.program.statements, recorder, path, library)
