@@ -60,12 +60,39 @@ def _layers(inputs: Inputs) -> Inputs:
     return without(given, "fused_bias", "output_bias") | layers
 
 
+def _wide(inputs: Inputs) -> Inputs | None:
+    """Return weights whose heads are as wide as the input, with zeros for the additional rows.
+
+    The queries are scaled so that a scale by the root of the larger width gives the same scores.
+    """
+    heads, width = inputs.get("num_heads", 1), inputs["query_weight"].shape[1]
+    own = len(inputs["query_weight"]) // heads
+    if own > width or len(inputs["value_weight"]) != heads * own or any(inputs[f"{part}_weight"].shape[1] != width for part in PARTS[:3]):
+        return None
+
+    def widened(array: numpy.ndarray, axis: int) -> numpy.ndarray:
+        parts = numpy.moveaxis(array, axis, 0).reshape(heads, own, -1)
+        wide = numpy.concatenate([parts, numpy.zeros((heads, width - own, parts.shape[2]))], axis=1).reshape(heads * width, -1)
+        return numpy.moveaxis(wide.reshape(heads * width, *numpy.delete(array.shape, axis)), 0, axis)
+
+    found = dict(inputs)
+    for part in PARTS[:3]:
+        factor = (width / own) ** 0.5 if part == PARTS[0] else 1.0
+        found |= {name: widened(inputs[name] * factor, 0) for name in (f"{part}_weight", f"{part}_bias") if inputs.get(name) is not None}
+    return found | ({"output_weight": widened(inputs["output_weight"], 1)} if inputs.get("output_weight") is not None else {})
+
+
+OF_HEADS = r"(self\.)?(n_?|num_?)?heads?"
+WIDE = rf"Linear\(\s*(self\.)?(?P<width>\w+), *((self\.)?(?P=width) *\* *{OF_HEADS}|{OF_HEADS} *\* *(self\.)?(?P=width))\b"
+"""Pattern of the source of an attention whose heads are as wide as its input, as in "Transformers from scratch" by Peter Bloem."""
+
 IN_OUT = TEXTS["in_out"]
 WEIGHT_FORMS = optional(
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
     Convention(TEXTS["layers_as_dicts"], _layers, role="fused_weight"),
+    Convention(TEXTS["wide_heads"], _wide, role="query_weight", source=WIDE),
 )
 """Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
 
