@@ -178,7 +178,7 @@ def _padding_alone(*axes: int) -> Callable[[Inputs], Inputs | None]:
             return None
         full = numpy.broadcast_to(mask, (len(x), 1, *mask.shape[-2:]))[:, 0]
         keys, hidden = full[:, -1], full[0, 0, -1]
-        is_causal = (full == numpy.where(numpy.tri(*full.shape[1:], dtype=bool), keys[:, None], hidden)).all()
+        is_causal = (full == numpy.where(numpy.tri(*full.shape[1:]) > 0, keys[:, None], hidden)).all()
         return inputs | {"mask": keys.reshape(len(x), *axes, -1)} if is_causal else None
 
     return encode
