@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -163,10 +164,6 @@ def _both(convention: Convention, *, of_source: Convention | None = None) -> Con
     return Convention(convention.name if of_source is None else other.name, encode, used_source=other.used_source)
 
 
-CAUSES = r"tri[ul]|causal|subsequent"
-"""Pattern of the source of a layer that may hide later positions by itself."""
-
-
 def _padding_alone(*axes: int) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding of a causal target mask as its padding, with these axes between the batch and the keys; None for other masks."""
 
@@ -187,8 +184,10 @@ def _padding_alone(*axes: int) -> Callable[[Inputs], Inputs | None]:
 SHAPES = (
     *(_both(convention) for convention in MASK_SHAPES if convention.named is None),
     *(_both(own, of_source=of_source) for own in (FULL, FOR_ALL_HEADS) for of_source in OF_PADDING),
-    _both(Convention(TEXTS["target_padding"], _padding_alone(), used_source=CAUSES), of_source=OF_PADDING[0]),
-    _both(Convention(TEXTS["target_padding"], _padding_alone(1, 1), used_source=CAUSES), of_source=FULL),
+    *(
+        replace(_both(Convention(encode=_padding_alone(*axes)), of_source=of_source), name=TEXTS["target_padding"])
+        for axes, of_source in (((), OF_PADDING[0]), ((1, 1), FULL))
+    ),
 )
 
 BY_MASK = optional(Convention(steps={"is_decoder": lambda: False}, role="mask"))

@@ -125,9 +125,9 @@ class Settled:
         is_answered = False
         for each in masks:
             hidden = self._said(each, ask, self.hiding)
-            if self.simple is not None and each.encode(self.example | self.hiding) is None:
-                if _is_one(self._said(each, ask, self.simple), self._simply()):
-                    return [each]
+            is_simple = self.simple is not None and bare is not None and each.encode(self.example | self.hiding) is None
+            if is_simple and _is_one(self._said(each, ask, self.simple or {}), self._simply()):
+                return [each]
             is_answered |= hidden is not None
             if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
                 return [each]
