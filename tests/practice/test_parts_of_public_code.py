@@ -11,10 +11,22 @@ from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
-from tests.practice.public import attentions, feed_forwards, given_sizes, jax_modules, layers, norms, own_arrays, settings, texts, training
+from tests.practice.public import (
+    attentions,
+    embeddings,
+    feed_forwards,
+    given_sizes,
+    jax_modules,
+    layers,
+    norms,
+    own_arrays,
+    settings,
+    texts,
+    training,
+)
 from tests.practice.public.program import Program
 
-MODULES = (own_arrays, norms, feed_forwards, attentions, layers, given_sizes, training, texts, jax_modules, settings)
+MODULES = (own_arrays, norms, feed_forwards, attentions, layers, given_sizes, training, texts, jax_modules, settings, embeddings)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 

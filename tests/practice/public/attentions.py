@@ -455,4 +455,63 @@ class AttentionHead(nn.Module):
 """,
         (("torch.tril(torch.ones_like(scores))", "torch.tril(scores)"),),
     ),
+    Program(
+        "MultiHeadAttention",
+        "self_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, k, heads):
+        super().__init__()
+        self.heads = heads
+        self.to_queries = nn.Linear(k, k * heads, bias=False)
+        self.to_keys = nn.Linear(k, k * heads, bias=False)
+        self.to_values = nn.Linear(k, k * heads, bias=False)
+        self.unify = nn.Linear(k * heads, k)
+
+    def forward(self, x):
+        b, t, k = x.shape
+        q, keys, v = (part(x).view(b, t, self.heads, k).transpose(1, 2) for part in (self.to_queries, self.to_keys, self.to_values))
+        weights = (q @ keys.transpose(-2, -1) / k**0.5).softmax(-1)
+        return self.unify((weights @ v).transpose(1, 2).reshape(b, t, k * self.heads))
+""",
+        (("k**0.5", "(k / self.heads) ** 0.5"), ("(weights @ v).transpose(1, 2)", "(weights @ v)")),
+    ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+
+def scaled_dot_product_attention(q, k, v, causal=False, attn_mask=None):
+    scores = q @ k.transpose(-1, -2)
+    if causal:
+        hidden = torch.ones(k.shape[-2], k.shape[-2]).triu(1)[-q.shape[-2] :].bool()
+        scores = scores.masked_fill(hidden, float("-inf"))
+    if attn_mask is not None:
+        scores = scores.masked_fill(attn_mask.unsqueeze(-2).logical_not(), float("-inf"))
+    return torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1) @ v
+""",
+        (("k.shape[-1] ** 0.5", "k.shape[-2] ** 0.5"), ("triu(1)", "triu(2)")),
+    ),
+    Program(
+        "self_attention",
+        "causal_self_attention",
+        """
+import math
+import torch
+
+N_HEADS = 4
+
+def self_attention(x, Wq, Wk, Wv, Wo):
+    B, T, D = x.shape
+    q, k, v = ((x @ w).view(B, T, N_HEADS, D // N_HEADS).transpose(1, 2) for w in (Wq, Wk, Wv))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D // N_HEADS)
+    scores = scores.masked_fill(torch.ones(T, T).triu(1).bool(), float("-inf"))
+    return (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, T, D) @ Wo
+""",
+        (("math.sqrt(D // N_HEADS)", "math.sqrt(D)"), ("triu(1)", "triu(0)")),
+    ),
 )

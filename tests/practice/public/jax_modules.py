@@ -363,4 +363,46 @@ class Head(nn.Module):
 """,
         (("self.head_size**-0.5", "x.shape[-1]**-0.5"), ("k=1", "k=2")),
     ),
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+import equinox as eqx
+import jax
+
+class MLP(eqx.Module):
+    up: eqx.nn.Linear
+    down: eqx.nn.Linear
+
+    def __init__(self, dim, hidden_dim, key):
+        first, second = jax.random.split(key)
+        self.up = eqx.nn.Linear(dim, hidden_dim, key=first)
+        self.down = eqx.nn.Linear(hidden_dim, dim, key=second)
+
+    def __call__(self, x, inference=False, key=None):
+        if not inference and key is None:
+            raise ValueError("got no key")
+        return self.down(jax.nn.relu(self.up(x)))
+""",
+        (("jax.nn.relu(self.up(x))", "self.up(x)"),),
+    ),
+    Program(
+        "RMSNorm",
+        "rms_norm",
+        """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+class RMSNorm(eqx.Module):
+    weight: jax.Array
+
+    def __init__(self, dim):
+        self.weight = jnp.ones(dim)
+
+    def __call__(self, x):
+        return x / jnp.sqrt((x**2).mean() + 1e-6) * self.weight
+""",
+        (("(x**2).mean()", "x.mean() ** 2"),),
+    ),
 )

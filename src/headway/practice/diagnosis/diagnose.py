@@ -29,6 +29,7 @@ from headway.practice.diagnosis.checks.repeating import (
     differs_when_repeated,
     is_nothing,
     is_repeatable,
+    may_vary,
 )
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
@@ -130,6 +131,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     if not trials:
         return _without_binding(subject, exercise)
     if not is_repeatable(trials) and exercise.name == "generate" and not trials[0].call.binding.takes("model"):  # it has no model to ask
+        return _not_understood(subject, exercise, trials[0], None)
+    if not is_repeatable(trials) and trials[0].call.is_instance and not may_vary(subject):  # it is a new instance that varies
         return _not_understood(subject, exercise, trials[0], None)
     if not is_repeatable(trials):
         return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, cause_of_variation(trials)),))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import operator
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +15,8 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trials import Trial, num_numbers
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject, parsed
+from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.exercise import Inputs, Mistake
 from headway.practice.outputs import Raised, is_same, precision
 from headway.practice.texts import Texts
@@ -36,6 +40,19 @@ def is_repeatable(trials: Sequence[Trial]) -> bool:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
     return not _differs(output_of(trial.call, trial.conventions, probe.inputs), answer)
+
+
+VARYING = r"(?i)drop|rand|bernoulli|uniform|normal\(|choice|noise|multinomial|categorical|permutation|shuffle|empty|cache|state|count|step|append|self\.\w+ *(\[[^\]\n]*\] *)?[-+*/]?=(?!=)"
+"""Pattern of the source of a class whose calls may differ: it draws numbers, or stores something in itself."""
+
+
+def may_vary(subject: Subject) -> bool:
+    """Return True if the methods of a class, apart from constructors, and what they use may draw numbers or keep a state."""
+    own = parsed(subject.own_source)
+    methods = [node for node in functions_in(own) if node.name not in CONSTRUCTORS]
+    return (
+        not methods or any(re.search(VARYING, ast.unparse(each)) for each in methods) or bool(re.search(r"(?i)drop", subject.used_source))
+    )
 
 
 def _differs(again: Any, answer: Any) -> bool:

@@ -1,0 +1,154 @@
+"""Embeddings of BERT and ViT, samplers as classes, windows, tables with settings, optimizers with a state: programs in conventions of public code."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "BertEmbeddings",
+        "learned_positions",
+        """
+import torch
+from torch import nn
+
+class BertEmbeddings(nn.Module):
+    def __init__(self, vocab_size, hidden_size, max_position_embeddings, type_vocab_size=2, dropout=0.1):
+        super().__init__()
+        self.word_embeddings = nn.Embedding(vocab_size, hidden_size)
+        self.position_embeddings = nn.Embedding(max_position_embeddings, hidden_size)
+        self.token_type_embeddings = nn.Embedding(type_vocab_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size, eps=1e-12)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, input_ids, token_type_ids=None):
+        if token_type_ids is None:
+            token_type_ids = torch.zeros_like(input_ids)
+        at = torch.arange(input_ids.shape[1]).unsqueeze(0)
+        x = self.word_embeddings(input_ids) + self.position_embeddings(at) + self.token_type_embeddings(token_type_ids)
+        return self.dropout(self.norm(x))
+""",
+        (
+            (" + self.token_type_embeddings(token_type_ids)", ""),
+            ("torch.arange(input_ids.shape[1])", "torch.arange(input_ids.shape[1]).flip(0)"),
+        ),
+    ),
+    Program(
+        "PositionEmbedding",
+        "learned_positions",
+        """
+import torch
+from torch import nn
+
+class PositionEmbedding(nn.Module):
+    def __init__(self, d_model, num_patches):
+        super().__init__()
+        self.pos_embedding = nn.Parameter(torch.randn(1, num_patches + 1, d_model))
+
+    def forward(self, x):
+        return x + self.pos_embedding[:, : x.shape[1]]
+""",
+        (("[:, : x.shape[1]]", "[:, -x.shape[1] :]"),),
+    ),
+    Program(
+        "TopKSampling",
+        "top_k",
+        """
+import torch
+
+class TopKSampling:
+    def __init__(self, k=10):
+        self.k = k
+
+    def __call__(self, probs):
+        kept, indices = torch.topk(probs, min(self.k, len(probs)))
+        return indices[torch.multinomial(kept / kept.sum(), 1)].item()
+""",
+        (("min(self.k, len(probs))", "min(self.k + 1, len(probs))"),),
+    ),
+    Program(
+        "sliding_window_mask",
+        "sliding_window_mask",
+        '''
+import torch
+
+def sliding_window_mask(seq_len, window_size):
+    """Hide everything outside of a window of window_size positions on each side."""
+    positions = torch.arange(seq_len)
+    return (positions[None] - positions[:, None]).abs() > window_size
+''',
+        (("> window_size", "> window_size + 1"),),
+    ),
+    Program(
+        "rotary_cos_sin",
+        "rotary_tables",
+        """
+import torch
+
+def rotary_cos_sin(seq_len: int, head_dim: int, theta: float, position_offset: int, device: torch.device):
+    rates = 1.0 / theta ** (torch.arange(0, head_dim, 2, device=device).float() / head_dim)
+    at = torch.arange(position_offset, position_offset + seq_len, device=device).float()
+    angles = torch.outer(at, rates)
+    angles = torch.cat([angles, angles], dim=-1)
+    return angles.cos(), angles.sin()
+""",
+        (("angles = torch.outer(at, rates)", "angles = torch.outer(at + 1, rates)"),),
+    ),
+    Program(
+        "RotaryEmbedding",
+        "rotary",
+        """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class Config:
+    block_size: int
+    n_heads: int = 8
+    n_embed: int = 288
+    rope_base: float = 10000.0
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        head_dim = config.n_embed // config.n_heads
+        rates = config.rope_base ** (-torch.arange(0, head_dim, 2) / head_dim)
+        angles = torch.outer(torch.arange(config.block_size).float(), rates)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, q, k):
+        cos, sin = self.cos[: q.shape[2]], self.sin[: q.shape[2]]
+        return self.rotated(q, cos, sin), self.rotated(k, cos, sin)
+
+    def rotated(self, x, cos, sin):
+        a, b = x[..., ::2], x[..., 1::2]
+        return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+""",
+        (("a * cos - b * sin", "a * cos + b * sin"),),
+    ),
+    Program(
+        "adamw_step",
+        "adamw",
+        """
+from typing import Any, NamedTuple
+import jax
+import jax.numpy as jnp
+
+class State(NamedTuple):
+    m: Any
+    v: Any
+    step: int
+
+def adamw_step(params: Any, grads: Any, state: State, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    step = state.step + 1
+    m = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.m, grads)
+    v = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g**2, state.v, grads)
+    def moved(p, m, v):
+        return p - lr * (m / (1 - beta1**step) / (jnp.sqrt(v / (1 - beta2**step)) + eps) + weight_decay * p)
+    return jax.tree.map(moved, params, m, v), State(m, v, step)
+""",
+        (("(1 - beta2) * g**2", "(1 - beta2) * g"),),
+    ),
+)
