@@ -68,8 +68,8 @@ BENT_UP: dict[str, Any] = {"bend_gate": unchanged, "bend_up": lambda up, activat
 WITHOUT_UP = r"(?i)\A(?!(.|\n)*(\bup|_up\b|\bw_?3\b|value))(.|\n)*gate"
 """Source that calls one of the two layers a gate and the other one neither `up` nor `w3`: either may have the activation."""
 
-UNNAMED = r"\A(?!(.|\n)*(?i:gate|gating|\bup|_up\b|value|\w3\b|\bv\b))"
-"""Source that names neither layer and has no `w1, w2, w3`, as Qwen's `w1, w2, c_proj`: either may have the activation."""
+UNNAMED = r"\A(?=(.|\n)*\bclass )(?!(.|\n)*(?i:gate|gating|\bup|_up\b|value|\w3\b|\bv\b))"
+"""Source of a class that names neither layer and has no `w1, w2, w3`, as Qwen's `w1, w2, c_proj`: either may have the activation."""
 
 MISTAKES = (
     TEXTS.mistake("activation_on_up", **BENT_UP),

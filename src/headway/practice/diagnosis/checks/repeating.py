@@ -42,8 +42,8 @@ def is_repeatable(trials: Sequence[Trial]) -> bool:
     return not _differs(output_of(trial.call, trial.conventions, probe.inputs), answer)
 
 
-VARYING = r"(?i)drop|rand|bernoulli|uniform|normal\(|choice|noise|multinomial|categorical|permutation|shuffle|empty|cache|state|count|step|append|self\.\w+ *(\[[^\]\n]*\] *)?[-+*/]?=(?!=)"
-"""Pattern of the source of a class whose calls may differ: it draws numbers, or stores something in itself."""
+VARYING = r"(?i)drop|rand|bernoulli|uniform|normal\(|choice|noise|multinomial|categorical|permutation|shuffle|empty|cache|state|count|step|append|Linear\(|Parameter\(|Embedding\(|Dense\(|self\.\w+ *(\[[^\]\n]*\] *)?[-+*/]?=(?!=)"
+"""Pattern of the source of a class whose calls may differ: it draws numbers, makes layers, or stores something in itself."""
 
 
 def may_vary(subject: Subject) -> bool:

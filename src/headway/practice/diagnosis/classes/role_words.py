@@ -31,6 +31,8 @@ def roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
             for role in roles
             if word in role.held_as or word.removeprefix("w") in role.held_as or word.removeprefix("b") in role.held_as
         ]
+        if name.endswith(".bias"):  # next to `norm.alpha`
+            of_word.sort(key=lambda role: not role.name.endswith("bias"))
         letters = [role for letter in word for role in roles if letter in role.held_as] if set(word) <= set("qkv") else []
         roles_found += of_word[:1] or letters
     return list({role.name: role for role in roles_found}.values())
