@@ -39,7 +39,7 @@ def found_in(text):
         ("Lookahead", None),
         ("demo_kv_cache", None),
         ("TopKGating", None),
-        ("AddNorm", None),
+        ("AddNorm", "residual"),
     ],
 )
 def test_the_likeliest_part_of_a_name(name, expected):
