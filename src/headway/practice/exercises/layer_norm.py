@@ -10,7 +10,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
 from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, RETURNS
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.norms import HALF, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
+from headway.practice.recipes.norms import HALF, OF_ONE_NUMBER, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -176,7 +176,7 @@ SCALAR = optional(
             "scale": lambda normed, weight, bias: normed * weight[:1],
             "shift": lambda scaled, bias, weight: scaled + bias[:1],
         },
-        source=r"(ones|zeros)\(\(?1,?\)",
+        source=OF_ONE_NUMBER,
     )
 )
 """A gain and a shift of one number each, as in a well-known tutorial; a layer of its own."""

@@ -14,6 +14,8 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optio
 from headway.practice.recipes.activations import normed, scaled
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
+from headway.practice.recipes.layers import post_norm, pre_norm
+from headway.practice.recipes.norms import OF_ONE_NUMBER
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -42,16 +44,12 @@ def recipe(steps: Any, x: Any, sublayer: Norm, weight: Any = None, bias: Any = N
     return steps.wire(x, apply, norm, lambda x, y: steps.add(steps.skip(x, norm), y))
 
 
-POST = {"wire": lambda x, apply, norm, add: norm(add(x, apply(x)))}
-PRE = {"wire": lambda x, apply, norm, add: add(x, apply(norm(x)))}
-OF_OUTPUT = {"wire": lambda x, apply, norm, add: add(x, norm(apply(x)))}
-
 STEPS: dict[str, Any] = {
     "call": lambda sublayer, x: sublayer(x),
     "norm": normed,
     "scale": scaled,
     "add": lambda x, y: x + y,
-    **POST,
+    "wire": post_norm,
 }
 
 MISTAKES = (
@@ -61,7 +59,7 @@ MISTAKES = (
     TEXTS.mistake("subtracted", add=lambda x, y: x - y),
     TEXTS.mistake("multiplied", add=lambda x, y: x * y),
     TEXTS.mistake("sublayer_ignored", call=lambda sublayer, x: x),
-    TEXTS.mistake("norm_unused", wire=lambda x, apply, norm, add: add(x, apply(x))),
+    TEXTS.mistake("norm_unused", wire=lambda x, part, norm, add: add(x, part(x))),
 )
 
 
@@ -94,7 +92,7 @@ SCALAR = optional(
     Convention(
         TEXTS["scalar_weights"],
         steps={"scale": lambda x, weight, bias: scaled(x, weight[:1], None if bias is None else bias[:1])},
-        used_source=r"(ones|zeros)\(\(?1,?\)",
+        used_source=OF_ONE_NUMBER,
     )
 )
 """A norm with a gain and a shift of one number each, as in a well-known tutorial."""
@@ -133,8 +131,8 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         optional(
-            Convention(TEXTS["pre_norm"], steps=PRE, role="sublayer"),
-            Convention(TEXTS["norm_of_output"], steps=OF_OUTPUT),
+            Convention(TEXTS["pre_norm"], steps={"wire": pre_norm}, role="sublayer"),
+            Convention(TEXTS["norm_of_output"], steps={"wire": lambda x, part, norm, add: add(x, norm(part(x)))}),
         ),
         NORMS,
         SCALAR,

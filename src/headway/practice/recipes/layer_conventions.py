@@ -126,7 +126,7 @@ class Settled:
         for each in masks:
             hidden = self._said(each, ask, self.hiding)
             is_simple = self.simple is not None and bare is not None and each.encode(self.example | self.hiding) is None
-            if is_simple and _is_one(self._said(each, ask, self.simple or {}), self._simply()):
+            if is_simple and _is_one(self._said(each, ask, self.simple or {}), self._right_when_simple):
                 return [each]
             is_answered |= hidden is not None
             if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
@@ -135,8 +135,9 @@ class Settled:
                 left.append(each)
         return left if is_answered else masks[:1] if self.alone is None else self.alone._forms(ask, masks)
 
-    def _simply(self) -> list[Any]:
-        """Return the right outputs for the simple masks."""
+    @cached_property
+    def _right_when_simple(self) -> list[Any]:
+        """The right outputs for the simple masks."""
         return [self.answer({**way.steps, **variant}, self.example | (self.simple or {})) for way in self.ways for variant in self.variants]
 
     @cached_property

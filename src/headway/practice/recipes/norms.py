@@ -78,6 +78,9 @@ def outer_eps(ask: Ask, **given: Any) -> float | None:
     return eps if any(abs(1 / again / (deviation + 1) - 1) < 1e-3 for deviation in (1.0, 2**0.5)) else None
 
 
+OF_ONE_NUMBER = r"(ones|zeros)\(\(?1,?\)"
+"""Pattern of the source of a norm with a gain and a shift of one number each."""
+
 MACHINE = (2.0**-23, 2.0**-52, 2.0**-10, 2.0**-7)
 """Distance from 1 to the next number in float32, float64, float16 and bfloat16; some libraries use it as eps."""
 

@@ -252,8 +252,7 @@ class OptimizerCall(Call):
         """
         name = next(name for name, role in bound.role_of.items() if role is STATE)
         form = self._form_of_state(name)
-        fields = getattr(form, "_fields", None) or getattr(form, "__dataclass_fields__", ())
-        keys = dict.fromkeys(fields or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
+        keys = dict.fromkeys(_fields_of(form) or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
         groups = [[each] for each in points] if self.holds == "single" else [points]
         helds = [self._empty_state(group, keys, form) for group in groups]
 
@@ -273,13 +272,18 @@ class OptimizerCall(Call):
         """Return the class of the file that annotates the state, whose objects have named fields; dict if there is none."""
         annotation = next(each.annotation for each in self.subject.parameters if each.name == name)
         found = getattr(self.subject.module, annotation, None) if isinstance(annotation, str) else annotation
-        return found if inspect.isclass(found) and (hasattr(found, "_fields") or hasattr(found, "__dataclass_fields__")) else dict
+        return found if inspect.isclass(found) and _fields_of(found) else dict
 
     def _empty_state(self, group: Sequence[Any], keys: Iterable[str], form: Callable[..., Any]) -> dict[str, Any]:
         def zeros() -> Any:
             return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
 
         return {"points": self._form(group), "state": form(**{key: 0 if fits_name(key, COUNT) else zeros() for key in keys})}
+
+
+def _fields_of(form: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a named tuple or a dataclass; none for other classes."""
+    return tuple(getattr(form, "_fields", ()) or getattr(form, "__dataclass_fields__", ()))
 
 
 def _call_around(instances: Sequence[Any], pattern: str) -> None:

@@ -18,6 +18,7 @@ from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.calls.binding import MODES
 from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
 from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_on_numpy
 from headway.practice.diagnosis.calls.quick_draws import quick_draws
@@ -25,7 +26,7 @@ from headway.practice.diagnosis.calls.replacing import replaced
 from headway.practice.diagnosis.calls.traced import RECORDER, Operands, Refusal, Traces, is_traced
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
-EVALUATING = {"train": False, "training": False, "is_training": False, "deterministic": True, "inference": True, "is_eval": True}
+EVALUATING = {name: mode.neutral for mode in MODES for name in (mode.name, *mode.called)}
 """Fields and parameters that choose between training and evaluation, with their values for evaluation."""
 
 OWN_FIELDS = ("parent", "name")

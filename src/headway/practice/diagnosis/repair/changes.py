@@ -28,7 +28,8 @@ _SUSPECT_BONUS = 0.8
 _DEPARTURE_BONUS = 1.0
 _SOURCE_BONUS = 0.8
 _RETURN_BONUS = 1.5
-"""Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, and on one that this one reads."""
+"""Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, on one that this one reads, and
+where the program returns a number in place of an array."""
 
 _TRUST = 1.0
 """Additional cost of changing what is right by itself."""
@@ -154,9 +155,8 @@ def changes(
         return change.cost - bonus + _TRUST * (change.statement in right)
 
     found.sort(key=adjusted)
-    likely = [
-        each for each in found if each.line in lines and id(each.old) not in misreturned
-    ]  # which array was meant depends on the convention
+    # which array was meant in place of a number depends on the convention
+    likely = [each for each in found if each.line in lines and id(each.old) not in misreturned]
     foreseen = near.foresight.costs(likely) if near.foresight is not None else {}
     for change in likely:  # sizes that are equal for one probe may be those of differently shaped weights
         if foreseen.get(id(change)) == UNCHANGED and program.is_in_constructor(change):
