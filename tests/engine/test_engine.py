@@ -10,8 +10,7 @@ import pytest
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import GenerationOptions, Request
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenIdError
-from headway.models import gpt2, llama
-from headway.runners import reference
+from headway.models import gpt2, llama, past
 from tests.small_models import GPT2, LLAMA, engine, random_weights, request
 
 PROMPTS = [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31]]
@@ -67,7 +66,7 @@ def test_another_seed_gives_other_tokens():
 
 def test_prefill_in_chunks_equals_one_pass(monkeypatch):
     whole = run(engine(), PROMPTS, max_new_tokens=6)
-    monkeypatch.setattr(reference, "PREFILL_CHUNK", 2)
+    monkeypatch.setattr(past, "PREFILL_CHUNK", 2)
     assert run(engine(), PROMPTS, max_new_tokens=6) == whole
 
 

@@ -25,7 +25,7 @@ from headway.kernels import captured_decoder, operations
 from headway.kernels.captured_decoder import CapturedDecoder, CapturedKVCache
 from headway.language_model import LanguageModel
 from headway.language_model.decoders import captured_decoder as captured_decoder_of
-from headway.models import gemma2, gpt2, qwen2, qwen3, t5
+from headway.models import gemma2, gpt2, past, qwen2, qwen3, t5
 from headway.runners import CapturedRunner, Model, ReferenceRunner
 from headway.tokenizers import byte_tokenizer
 from headway.trees import map_tree
@@ -179,7 +179,7 @@ def test_rows_continue_others(capture):
 
 def test_a_prompt_longer_than_a_pass_and_one_in_parts(monkeypatch):
     model, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
-    monkeypatch.setattr(captured_decoder, "PREFILL_CHUNK", 16)
+    monkeypatch.setattr(past, "PREFILL_CHUNK", 16)
     stack = captured(model, recorded).decoder
     cache = stack.new_cache(2, 60)
     logits = stack.next_logits([prompt, other], cache)

@@ -140,5 +140,9 @@ def _given(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     fields = {field.name for field in dataclasses.fields(TrainingOptions)}
     names = {"files": "files", "stories": "num_stories", "source_file": "source", "target_file": "target"}
     names |= {name: name for name in ("tokenizer", "vocab_size", "invented_share", "validation_share")}
+    for name in given.keys() & {"source_file", "target_file"}:
+        given[name] = Path(given[name])  # older versions of Typer leave strings in the context
+    if "files" in given:
+        given["files"] = [Path(file) for file in given["files"]]
     options = {name: value for name, value in given.items() if name in fields}
     return options, {names[name]: value for name, value in given.items() if name in names}

@@ -23,13 +23,12 @@ from headway.errors import HeadwayError, PromptError, UnsupportedError
 from headway.functions import KVCache
 from headway.models.decoder import logits, run_layers
 from headway.models.parts import scaled_embedding
+from headway.models.past import prefill_chunk
 from headway.models.spec import DecoderSpec, RotarySpec
 
 Step: TypeAlias = Callable[[], Tensor]
 """Compute logits from the tensors of a cache."""
 
-PREFILL_CHUNK = 512
-"""Number of prompt tokens per pass, which bounds the memory for attention scores."""
 MIN_KEYS = 256
 """Smallest number of positions that a step attends to. A step attends to a power of two of positions, with one graph for each power."""
 ALIGNMENT = 8
@@ -215,7 +214,7 @@ class CapturedDecoder:
         given = (self.weights, self.config)
         padding = cache.padding if cache.is_padded else None
         layers = cache.layers()
-        for chunk in tokens.split(PREFILL_CHUNK, dim=1):
+        for chunk in tokens.split(prefill_chunk(tokens), dim=1):
             hidden = self.architecture.hidden_states(chunk, *given, kv_cache=layers, padding=padding, ops=self.ops)
         return self.architecture.logits(hidden[:, -1], *given, ops=self.ops)
 

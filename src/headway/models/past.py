@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway import functions
-from headway.arrays import Array, array_namespace, asarray_like
+from headway.arrays import Array, array_namespace, asarray_like, is_torch
 from headway.functions import KVCache
 
 KVCaches = Sequence[KVCache] | None
+
+PREFILL_CHUNK = 512
+"""Largest number of prompt tokens per pass; bounds the memory for attention scores."""
+PREFILL_CHUNK_ON_CUDA = 4096
+"""The same on CUDA, where a pass of 512 tokens takes about as long as one of 4,096: its time is that of starting its kernels."""
+
+
+def prefill_chunk(like: Array) -> int:
+    """Return the largest number of prompt tokens per pass on the device of `like`."""
+    return PREFILL_CHUNK_ON_CUDA if is_torch(like) and like.is_cuda else PREFILL_CHUNK  # type: ignore[attr-defined]
 
 
 def positions(token_ids: Array, kv_caches: KVCaches, padding: Array | None) -> Array:

@@ -12,12 +12,10 @@ from headway.arrays import Array, array_namespace, to_numpy
 from headway.engine import Batch, SequenceRows
 from headway.errors import HeadwayError, OptionError, ResourceError, expect_adapter
 from headway.models.adapter import Update, with_updates
+from headway.models.past import prefill_chunk
 from headway.runners.model import Model
 from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache, Weights
 from headway.trees import map_tree
-
-PREFILL_CHUNK = 512
-"""Largest number of prompt tokens that are computed at once; bounds the memory for attention scores."""
 
 
 @dataclass(eq=False)
@@ -187,8 +185,9 @@ class ReferenceRunner:
         """Return the logits after the last token of each row, (num_rows, vocab_size)."""
         model, longest = self.model, max(len(rows.token_ids) for rows in batch)
         tokens = numpy.array([[0] * (longest - len(rows.token_ids)) + list(rows.token_ids) for rows in batch])
-        for first in range(0, longest, PREFILL_CHUNK):
-            hidden = self._hidden_states(model.asarray(tokens[:, first : first + PREFILL_CHUNK]), group)
+        chunk = prefill_chunk(model.weights.token_embedding)
+        for first in range(0, longest, chunk):
+            hidden = self._hidden_states(model.asarray(tokens[:, first : first + chunk]), group)
         logits: numpy.ndarray = to_numpy(model.architecture.logits(hidden[:, -1, :], self._weights(group), model.config, ops=model.ops))
         return logits
 
