@@ -251,3 +251,40 @@ def test_a_module_of_flax_that_calls_a_wrong_function_runs_again_with_a_correct_
     path.write_text(FLAX_CALLER)
     found = {each.subject: each for each in check_file(path)}
     assert [cause.name for cause in found["SelfAttention"].causes] == ["because_of_softmax"]
+
+
+TABLES_AND_ROTATION = """
+import torch
+
+def rotary_tables(head_dim, seq_len, theta=10000.0):
+    frequencies = 1.0 / theta ** (torch.arange(0, head_dim, 2).float() / head_dim)
+    angles = torch.outer(torch.arange(seq_len).float(), frequencies)
+    angles = {widened}
+    return angles.cos(), angles.sin()
+
+def apply_rotary(x, cos, sin):
+    {rotated}
+    return x * cos + rotated * sin
+"""
+IN_HALVES, REPEATED = "torch.cat([angles, angles], dim=-1)", "angles.repeat_interleave(2, dim=-1)"
+OF_HALVES = "rotated = torch.cat([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], dim=-1)"
+OF_NEIGHBOURS = "rotated = torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).flatten(-2)"
+
+
+@pytest.mark.parametrize(
+    ("widened", "rotated", "expected"),
+    [
+        (IN_HALVES, OF_HALVES, {}),
+        (REPEATED, OF_NEIGHBOURS, {}),
+        (REPEATED, OF_HALVES, {"rotary_tables": ["repeated_for_halves"]}),
+        (IN_HALVES, OF_NEIGHBOURS, {"rotary_tables": ["halves_for_repeated"]}),
+    ],
+)
+def test_tables_have_the_layout_of_the_rotation(widened, rotated, expected):
+    assert causes(TABLES_AND_ROTATION.format(widened=widened, rotated=rotated)) == expected
+
+
+def test_tables_fit_one_of_two_rotations():
+    rotation = TABLES_AND_ROTATION[TABLES_AND_ROTATION.index("def apply_rotary") :]
+    other = rotation.replace("apply_rotary", "rope").format(rotated=OF_NEIGHBOURS)
+    assert causes(TABLES_AND_ROTATION.format(widened=REPEATED, rotated=OF_HALVES) + other) == {}

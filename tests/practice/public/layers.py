@@ -47,6 +47,41 @@ class Block(nn.Module):
         return x + self.mlp(self.norm_2(x))
 """
 
+CAUSAL_BY_FLAG = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.head_width = num_heads, width // num_heads
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def split(self, x):
+        return x.view(*x.shape[:2], self.num_heads, self.head_width).transpose(1, 2)
+
+    def forward(self, x, context, causal=False):
+        q, k, v = self.split(self.q(x)), self.split(self.k(context)), self.split(self.v(context))
+        scores = q @ k.transpose(-2, -1) / self.head_width ** 0.5
+        if causal:
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal=1)
+            scores = scores.masked_fill(later, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.attention, self.cross = Attention(width, num_heads), Attention(width, num_heads)
+        self.mlp = nn.Sequential(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
+        self.norm_1, self.norm_2, self.norm_3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, memory, y, causal=False):
+        normed = self.norm_1(y)
+        y = y + self.attention(normed, normed, causal)
+        y = y + self.cross(self.norm_2(y), memory)
+        return y + self.mlp(self.norm_3(y))
+"""
+
 ONE_SEQUENCE = """
 import numpy as np
 
@@ -153,6 +188,16 @@ PROGRAMS = (
             ("== 0, float", "== 1, float"),
             ("* pad_mask[:, :, None]", "* (1 - pad_mask[:, :, None])"),
             (".triu(1)", ".triu(2)"),
+        ),
+    ),
+    Program(
+        "DecoderLayer",
+        "decoder_layer",
+        CAUSAL_BY_FLAG,
+        (
+            ("y = y + self.cross(self.norm_2(y)", "y = self.cross(self.norm_2(y)"),
+            ("if causal:", "if not causal:"),
+            ("diagonal=1", "diagonal=0"),
         ),
     ),
     Program("MultiHeadAttention", "multi_head_attention", PADDED_QUERIES, ((".triu(1)", ".triu(0)"),)),

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.conventions import PLAIN
 from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.rotary_layouts import with_fitting_tables
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import EMPTY, Message, describe_error, joined
@@ -63,6 +64,7 @@ def verdicts(
         if verdict.is_correct and all(each.verdict.is_correct or not _calls(subject, each.subject.name) for each in judged):
             found_right(verdict)
     judged = [_in_context(each, judged) for each in judged]
+    judged = [replace(each, verdict=with_fitting_tables(each.verdict, [other.verdict for other in judged])) for each in judged]
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
 
 

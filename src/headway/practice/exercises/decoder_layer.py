@@ -31,7 +31,16 @@ ROLES = Roles("decoder_layer")
 PREFIXES = ("self_", "cross_")
 
 
-def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
+def recipe(
+    steps: Any,
+    x: Any,
+    encoder_output: Any,
+    num_heads: int,
+    mask: Any = None,
+    encoder_mask: Any = None,
+    is_causal: bool = True,
+    **held: Any,
+) -> Any:
     """The definition as named steps: masks, context, whose (weights), those of recipes.layers, and of recipes.projections."""
     mask, encoder_mask = steps.masks(mask, encoder_mask)
     own, other = steps.whose(layers.attention_held(held, "self_"), layers.attention_held(held, "cross_"))
@@ -46,7 +55,9 @@ def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = 
     return layers.layer(steps, x, (attend, attend_to_encoder, lambda x: layers.think(steps, x, held)), held)
 
 
-def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
+def definition(
+    x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, is_causal: bool = True, **held: Any
+) -> Any:
     """Return headway.functions' decoder layer."""
     weights = DecoderLayerWeights(
         layers.attention_weights(held, "self_"),
@@ -234,6 +245,7 @@ EXERCISE = Exercise(
     roles=(
         *ROLES.each("x", "encoder_output", "key", "value", "mask", "encoder_mask"),
         *layers.weight_roles(PREFIXES),
+        ROLES.size("is_causal", lambda inputs: True),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *layers.SIZES,
     ),

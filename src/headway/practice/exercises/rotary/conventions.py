@@ -117,9 +117,10 @@ TURNS = optional(
         source=r"\(\s*-\s*(self\.)?\w*sin",
     )
 )
+IN_HALVES, REPEATED = TEXTS["wide_halves"], TEXTS["wide_repeated"]
 WIDTHS = optional(
-    Convention(TEXTS["wide_halves"], encode=_tables(lambda each, x: concatenate(each, each))),
-    Convention(TEXTS["wide_repeated"], encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1))),
+    Convention(IN_HALVES, encode=_tables(lambda each, x: concatenate(each, each))),
+    Convention(REPEATED, encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1))),
 )
 
 
