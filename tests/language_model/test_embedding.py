@@ -175,8 +175,10 @@ def test_a_texts_vector_does_not_depend_on_its_batch(kind, pool):
     numpy.testing.assert_allclose(embedder.embed(BYTES[::-1], batch_size=3), alone[::-1], atol=1e-5, rtol=0)
 
 
-@every_kind
-@pytest.mark.parametrize("array", [pytest.param(each, marks=[pytest.mark.slow] if each == "jax" else []) for each in ARRAY_LIBRARIES])
+@pytest.mark.parametrize(
+    ("kind", "array"),
+    [(kind, array) for kind in KINDS for array in ARRAY_LIBRARIES if array != "jax"] + [pytest.param("encoder", "jax", marks=pytest.mark.slow)],
+)
 def test_every_library_gives_the_same_vectors(kind, array):
     result = small(kind, array).embed(BYTES, batch_size=3)
     assert (result.dtype, result.shape, type(result)) == (numpy.float32, (8, 12), numpy.ndarray)

@@ -8,7 +8,7 @@ import sys
 import pytest
 from llvmlite import binding, ir
 
-from headway.kernels.cpu.instructions import ALL, F32, I32, vector
+from headway.kernels.cpu.instructions import ALL, F32, I32, detect, vector
 
 PROCESSORS = {
     "avx512bf16": ("x86_64-unknown-linux-gnu", "znver4", ""),
@@ -85,7 +85,7 @@ def test_a_pair_of_bfloat16_products_is_one_instruction():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["avx512bf16", "dotprod", "portable"])
+@pytest.mark.parametrize("name", [name for name in ("avx512bf16", "dotprod", "portable") if name != detect().name])
 def test_a_decoder_gives_the_same_answers(name):
     run = subprocess.run([sys.executable, "-c", A_DECODER, name], capture_output=True, text=True, check=False)
     assert run.stdout == "the same\n", run.stderr
