@@ -74,9 +74,14 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
 
     candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
-        right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
-        if right is not None:
-            return replace(right, notes=(*right.notes, *name_note(exercise, right.exercise)))
+        as_they_are = filter(None, (correct_as_is(subject, each) for each in candidates))
+        found: list[Verdict] = []
+        for right in as_they_are:  # the outputs may be those of several parts, and the gradients those of one
+            found = [right] if right.is_correct else [*found, right]
+            if right.is_correct:
+                break
+        if found:
+            return replace(found[0], notes=(*found[0].notes, *name_note(exercise, found[0].exercise)))
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict

@@ -15,7 +15,7 @@ from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
-from headway.practice.diagnosis.reading.missing import broken_imports, imported
+from headway.practice.diagnosis.reading.missing import broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
@@ -114,10 +114,11 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             try:
                 exec(code, module.__dict__)
-            except (NameError, ImportError) as error:  # a decorator or a base class of a missing package
+            except (NameError, ImportError) as error:  # a decorator or a base class of a missing package, or a mistake of the learner's
                 if isinstance(error, NameError) and error.name not in unset:
-                    raise
-                unset.add(statement.name)
+                    vars(module)[statement.name] = broken(statement.name, error)
+                else:
+                    unset.add(statement.name)
         elif _is_choice_of_values(statement) or ast.unparse(statement).startswith("sys.path."):
             with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                 exec(code, module.__dict__)

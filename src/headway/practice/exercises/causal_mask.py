@@ -113,6 +113,10 @@ def _as_shape(inputs: Inputs) -> Inputs:
     return inputs | {"query_len": (2, inputs["query_len"])}
 
 
+def _as_square(inputs: Inputs) -> Inputs:
+    return inputs | {"query_len": (inputs["query_len"], inputs["query_len"])}
+
+
 def _as_sequence(make: Any) -> Any:
     def encode(inputs: Inputs) -> Inputs | None:
         if "x" in inputs:
@@ -135,6 +139,7 @@ def _sequence_taken(ask: Any) -> Convention | None:
 TAKES = optional(
     Convention(encode=_as_key_len, role="key_len"),
     Convention(encode=_as_shape, role="query_len", named="shape"),
+    Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),
     Convention(reads=_sequence_taken, role="x", without="query_len"),
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""

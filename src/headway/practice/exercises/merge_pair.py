@@ -71,14 +71,15 @@ def _symbol(token: int) -> str:
     return f"<{token}>"
 
 
-def _as_symbols(made: Callable[[list[str]], Any]) -> Callable[[Inputs], Inputs]:
-    """Return the encoding of the ids as one word of text symbols in a corpus; the new symbol is then the pair's text."""
+def _byte_symbol(token: int) -> bytes:
+    return _symbol(token).encode()
+
+
+def _as_symbols(made: Callable[[list[Any]], Any], symbol: Callable[[int], str | bytes] = _symbol) -> Callable[[Inputs], Inputs]:
+    """Return the encoding of the ids as one word of symbols in a corpus; the new symbol is then the two of the pair joined."""
 
     def encoded(inputs: Inputs) -> Inputs:
-        return without(inputs, "new_id") | {
-            "ids": made([_symbol(each) for each in inputs["ids"]]),
-            "pair": tuple(map(_symbol, inputs["pair"])),
-        }
+        return without(inputs, "new_id") | {"ids": made([*map(symbol, inputs["ids"])]), "pair": tuple(map(symbol, inputs["pair"]))}
 
     return encoded
 
@@ -87,8 +88,9 @@ def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     """Return the ids of the only word of a corpus; the output itself if it is no such corpus."""
     word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
     word = word.split(" ") if isinstance(word, str) else word
-    known = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
-    is_known = isinstance(word, list | tuple) and all(isinstance(each, str) and each in known for each in word)
+    known: dict[str | bytes, int] = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
+    known |= {symbol.encode(): each for symbol, each in known.items() if isinstance(symbol, str)}
+    is_known = isinstance(word, list | tuple) and all(isinstance(each, str | bytes) and each in known for each in word)
     return numpy.array([known[each] for each in word]) if is_known else answer
 
 
@@ -103,13 +105,21 @@ CORPORA = (
     lambda word: {tuple(word): 3},
     lambda word: {" ".join(word): 3},
     lambda word: word,
+    tuple,
 )
 """Forms of a corpus of one word: a list, words with their frequencies, as tuples or as text with spaces, or the word alone."""
+BYTES = r"\bbytes\b"
+"""Pattern of the source of a function whose symbols are bytes, as in Stanford's CS336."""
+OF_BYTES = (lambda word: [word], lambda word: {tuple(word): 3}, lambda word: word, tuple)
 
 FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
+    *(
+        Convention(TEXTS["takes_bytes"], _as_symbols(made, _byte_symbol), _of_symbols, without="new_id", source=BYTES)
+        for made in OF_BYTES
+    ),
 )
 
 

@@ -59,13 +59,17 @@ def _without_overlap(ids: Any) -> list[Any]:
 
 def _plain(answer: Any, inputs: Inputs) -> Any:
     """Return the pairs of plain numbers as keys, and lists of (pair, count) as a dict."""
-    if isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(each, dict) for each in answer):  # counts and places of the pairs
+    if isinstance(answer, tuple) and len(answer) > 1 and isinstance(answer[0], dict):  # counts, and places of the pairs
         answer = answer[0]
     if isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer):
         answer = {tuple(each[0].tolist()) if isinstance(each[0], numpy.ndarray) else each[0]: each[1] for each in answer}
     if not isinstance(answer, dict):
         return answer
-    return {tuple(map(int, key)) if isinstance(key, tuple) else key: count for key, count in answer.items()}
+    return {tuple(map(_number, key)) if isinstance(key, tuple) else key: count for key, count in answer.items()}
+
+
+def _number(token: Any) -> int:
+    return token[0] if isinstance(token, bytes) else int(token)
 
 
 def _often(words: Callable[[list[int], int], Inputs]) -> Callable[[Inputs], Inputs | None]:
@@ -82,21 +86,31 @@ def _texts(ids: Sequence[int]) -> tuple[str, ...]:
     return tuple(str(each) for each in ids)
 
 
+def _bytes(ids: Sequence[int]) -> tuple[bytes, ...]:
+    return tuple(bytes([each]) for each in ids)
+
+
 WITH_COUNTS = (
     _often(lambda ids, count: {"ids": {tuple(ids): count}}),
     _often(lambda ids, count: {"ids": {_texts(ids): count}}),
     _often(lambda ids, count: {"ids": {" ".join(_texts(ids)): count}}),  # as in Sennrich et al. 2016
     _often(lambda ids, count: {"ids": [(tuple(ids), count)]}),
+    _often(lambda ids, count: {"ids": {_bytes(ids): count}}),  # as in Stanford's CS336
 )
 """Forms of words with their frequencies in one value."""
 
 APART = (
     _often(lambda ids, count: {"ids": [ids], "frequencies": [count]}),
     _often(lambda ids, count: {"ids": {"word": ids}, "frequencies": {"word": count}}),
+    _often(lambda ids, count: {"ids": {"word": _bytes(ids)}, "frequencies": {"word": count}}),
 )
 """Forms of words and their frequencies in two values: lists, or dicts by word."""
 
-AS_CORPUS = (_often(lambda ids, count: {"ids": [ids] * count}), _often(lambda ids, count: {"ids": [_texts(ids)] * count}))
+AS_CORPUS = (
+    _often(lambda ids, count: {"ids": [ids] * count}),
+    _often(lambda ids, count: {"ids": [_texts(ids)] * count}),
+    _often(lambda ids, count: {"ids": [_bytes(ids)] * count}),
+)
 """Forms of a list of words."""
 
 

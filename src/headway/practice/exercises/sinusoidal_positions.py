@@ -215,9 +215,10 @@ TAKES = optional(
     ),
 )
 FORMS = optional(
+    Convention(TEXTS["in_halves"], steps={"arrange": lambda table, interleaved: halves(table)}, called=r"sin_?cos|timing_signal"),
     Convention(TEXTS["tensor2tensor"], steps={"arrange": lambda table, interleaved: halves(table), "exponents": inclusive}, is_whole=True)
 )
-"""Tables as in Vaswani et al. 2017, and as in the program of its authors, which Whisper uses too."""
+"""Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""
 ADDS = optional(
     Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),

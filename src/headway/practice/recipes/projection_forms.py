@@ -28,8 +28,25 @@ def two_sequences(inputs: Inputs) -> Inputs | None:
     return without(inputs, "query", "key", "value") | {"query": query, "context": context} if context is inputs["value"] else None
 
 
-FORMS = optional(Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))
-"""Separate query, key and value arguments, or one sequence for all three."""
+def _in_one_list(*names: str) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes operands as one list; None for inputs with a mask that has no place in it."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "mask" in inputs and "mask" not in names:
+            return None
+        return without(inputs, *names) | {"x": [inputs.get(name) for name in names]}
+
+    return encode
+
+
+FORMS = optional(
+    Convention(encode=_one_sequence("x"), role="x"),
+    Convention(encode=_one_sequence("query"), role="query"),
+    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\[0\][\s\S]*\[1\][\s\S]*\[2\]"),
+    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\w+, *\w+, *\w+ *= *\w+\n"),
+    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value", "mask"), role="x", used_source=r"\w+, *\w+, *\w+, *\w+ *= *\w+\n"),
+)
+"""Separate query, key and value arguments, one sequence for all three, or a list of the three."""
 
 
 def turned(inputs: Inputs) -> Inputs:

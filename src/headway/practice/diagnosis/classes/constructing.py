@@ -160,7 +160,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = _random_keys(constructor, subject)
+    keys = _random_keys(constructor, subject) | _observers(constructor, subject)
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags, *keys) and not _is_flag(each, exercise)]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
@@ -189,6 +189,28 @@ def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> d
         return {}
     return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
 
+
+class Idle:
+    """An optimizer or a log that a layer registers itself with: every method does nothing and returns 0."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _nothing
+
+
+def _nothing(*_: Any, **__: Any) -> int:
+    return 0
+
+
+def _observers(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return the parameters for an object that records a layer and computes nothing of its output, with values."""
+    names = [each.name for each in parameters if re.fullmatch(OBSERVERS, each.name)]
+    return {name: Idle() for name in names if re.search(rf"\b{name}\.\w+\(", subject.used_source)}
+
+
+OBSERVERS = r"(\w*_)?(optim|optimi[sz]er|logger|writer|tracker|monitor|recorder)"
+"""Pattern of the names of parameters for an object that records a layer."""
 
 RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
 """Pattern of the names of parameters that take random numbers in JAX."""

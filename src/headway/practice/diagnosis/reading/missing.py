@@ -11,7 +11,7 @@ import sysconfig
 import tomllib
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -34,14 +34,16 @@ class Equivalent:
     """A function of an installed package in place of one that is missing.
 
     takes_first_last   True if its last argument is the first of the missing function
+    named              named arguments that make it the missing function
     """
 
     function: str
     takes_first_last: bool = False
+    named: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the output of the function."""
-        return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments))
+        return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments), **self.named)
 
 
 # read now, because the process that confirms a verdict cannot read Headway's files later
@@ -49,6 +51,7 @@ _LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="
 ANNOTATING: Collection[str] = _LISTED["annotating"]
 WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
 BASES: Mapping[str, str] = _LISTED["bases"]
+SAME_AS: Mapping[str, str] = _LISTED["same_as"]
 EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
 
 
@@ -230,6 +233,10 @@ def _attribute(package: str, name: str) -> Any:
     """Return a placeholder for an attribute of a package, or its equivalent; for a copy of typing, the type."""
     if name.startswith("__"):
         raise AttributeError(name)
-    copied = getattr(typing, name, None) if package.endswith(".typing") else None
     path = f"{package}.{name}"
-    return copied or EQUIVALENTS.get(path) or Placeholder(path)
+    if path in EQUIVALENTS:
+        return EQUIVALENTS[path]
+    if package in SAME_AS:
+        return getattr(import_module(SAME_AS[package]), name) if hasattr(import_module(SAME_AS[package]), name) else Placeholder(path)
+    copied = getattr(typing, name, None) if package.endswith(".typing") else None
+    return copied or Placeholder(path)
