@@ -177,7 +177,8 @@ def test_a_texts_vector_does_not_depend_on_its_batch(kind, pool):
 
 @pytest.mark.parametrize(
     ("kind", "array"),
-    [(kind, array) for kind in KINDS for array in ARRAY_LIBRARIES if array != "jax"] + [pytest.param("encoder", "jax", marks=pytest.mark.slow)],
+    [(kind, array) for kind in KINDS for array in ARRAY_LIBRARIES if array != "jax"]
+    + [pytest.param("encoder", "jax", marks=pytest.mark.slow)],
 )
 def test_every_library_gives_the_same_vectors(kind, array):
     result = small(kind, array).embed(BYTES, batch_size=3)

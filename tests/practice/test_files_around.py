@@ -151,3 +151,19 @@ def test_a_file_that_handles_an_exception_of_another_gets_it(tmp_path):
     assert checked(tmp_path, "mine", training="raise RuntimeError\n\ndef relu(x):\n    return x * float('nan')\n", mine=text)[
         "silu"
     ].is_correct
+
+
+def test_a_definition_that_raises_does_not_hide_the_others(tmp_path):
+    (tmp_path / "mine.py").write_text("""
+import numpy as np
+
+class Attention:
+    def forward(self, x, width=x.shape):
+        return x
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+""")
+    found = {verdict.subject: verdict.status for verdict in check_file(tmp_path / "mine.py")}
+    assert found == {"mine.py": "could not run", "Attention": "could not run", "softmax": "correct"}

@@ -276,8 +276,8 @@ OF_NEIGHBOURS = "rotated = torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).fla
     [
         (IN_HALVES, OF_HALVES, {}),
         (REPEATED, OF_NEIGHBOURS, {}),
-        (REPEATED, OF_HALVES, {"rotary_tables": ["repeated_for_halves"]}),
-        (IN_HALVES, OF_NEIGHBOURS, {"rotary_tables": ["halves_for_repeated"]}),
+        (REPEATED, OF_HALVES, {"rotary_tables": ["layouts_differ"]}),
+        (IN_HALVES, OF_NEIGHBOURS, {"rotary_tables": ["layouts_differ"]}),
     ],
 )
 def test_tables_have_the_layout_of_the_rotation(widened, rotated, expected):

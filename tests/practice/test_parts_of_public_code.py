@@ -13,6 +13,7 @@ from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
+    courses,
     embeddings,
     feed_forwards,
     given_sizes,
@@ -26,7 +27,7 @@ from tests.practice.public import (
 )
 from tests.practice.public.program import Program
 
-MODULES = (own_arrays, norms, feed_forwards, attentions, layers, given_sizes, training, texts, jax_modules, settings, embeddings)
+MODULES = (own_arrays, norms, feed_forwards, attentions, layers, given_sizes, training, texts, jax_modules, settings, embeddings, courses)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 

@@ -20,6 +20,7 @@ from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
+from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.repeating import (
@@ -74,14 +75,13 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
 
     candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
-        as_they_are = filter(None, (correct_as_is(subject, each) for each in candidates))
-        found: list[Verdict] = []
-        for right in as_they_are:  # the outputs may be those of several parts, and the gradients those of one
-            found = [right] if right.is_correct else [*found, right]
-            if right.is_correct:
+        first: Verdict | None = None
+        for each in filter(None, (correct_as_is(subject, candidate) for candidate in candidates)):
+            first = each if first is None or each.is_correct else first
+            if each.is_correct:  # the outputs may be those of several parts, and the gradients those of one
                 break
-        if found:
-            return replace(found[0], notes=(*found[0].notes, *name_note(exercise, found[0].exercise)))
+        if first is not None:
+            return replace(first, notes=(*first.notes, *name_note(exercise, first.exercise)))
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
@@ -291,10 +291,13 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_text = default_cause(subject, exercise) or shared_layers_cause(subject)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
+    of_cache = cache_cause(trial)
+    if isinstance(of_cache, Cause):
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_cache,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
-    remarks = [*writes, *initial, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    remarks = [*writes, *initial, *_cautions(subject, trial), *(each for each in (gradient_note, half_note, of_cache) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 

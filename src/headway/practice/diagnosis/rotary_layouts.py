@@ -28,10 +28,12 @@ def with_fitting_tables(verdict: Verdict, others: Sequence[Verdict]) -> Verdict:
     own = _layout(verdict)
     if own is None or not rotations or own in rotations:
         return verdict
-    name = "repeated_for_halves" if own == REPEATED else "halves_for_repeated"
     (rotation,) = rotations.values()
-    says = TEXTS[name].format(rotation=rotation)
-    return replace(verdict, status="wrong", causes=(Cause(name, says, TEXTS[f"fix_{name}"], EMPTY, line=verdict.line),))
+    repeated = TEXTS["repeated_for_halves"], TEXTS["concatenate_angles"]
+    halves = TEXTS["halves_for_repeated"], TEXTS["repeat_angles"]
+    says, fix = repeated if own == REPEATED else halves
+    cause = Cause("layouts_differ", says.format(rotation=rotation), fix, EMPTY, line=verdict.line)
+    return replace(verdict, status="wrong", causes=(cause,))
 
 
 def _layout(verdict: Verdict) -> Message | None:

@@ -14,7 +14,7 @@ from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTP
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
-from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
+from headway.practice.recipes.wrapping import CROSS_WRAPPED, POSITIONS_FIRST
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -113,7 +113,7 @@ EXERCISE = Exercise(
         optional(Convention(encode=two_sequences, role="context")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
-        WRAPPED,
+        CROSS_WRAPPED,
         MASK_FORMS,
         MASK_SHAPES,
         POSITIONS_FIRST,

@@ -87,9 +87,9 @@ def _as_symbols(made: Callable[[list[Any]], Any], symbol: Callable[[int], str | 
 def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     """Return the ids of the only word of a corpus; the output itself if it is no such corpus."""
     word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
-    word = word.split(" ") if isinstance(word, str) else word
-    known: dict[str | bytes, int] = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
-    known |= {symbol.encode(): each for symbol, each in known.items() if isinstance(symbol, str)}
+    word = word.split(" ") if isinstance(word, str) else [word] if isinstance(word, bytes) else word
+    texts = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
+    known: dict[Any, int] = {**texts, **{symbol.encode(): each for symbol, each in texts.items()}}
     is_known = isinstance(word, list | tuple) and all(isinstance(each, str | bytes) and each in known for each in word)
     return numpy.array([known[each] for each in word]) if is_known else answer
 
@@ -116,10 +116,7 @@ FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
-    *(
-        Convention(TEXTS["takes_bytes"], _as_symbols(made, _byte_symbol), _of_symbols, without="new_id", source=BYTES)
-        for made in OF_BYTES
-    ),
+    *(Convention(TEXTS["takes_bytes"], _as_symbols(made, _byte_symbol), _of_symbols, without="new_id", source=BYTES) for made in OF_BYTES),
 )
 
 

@@ -197,7 +197,7 @@ TAKES = optional(
         encode=lambda inputs: None if inputs.get("x") is None else inputs | {"x": numpy.arange(inputs["x"].shape[-2])},
         decode=_sum_of,
         role="x",
-        source=r"def (?:forward|__call__)\(self, (\w+)(.|\n)*self\.\w+\[\1\]",
+        source=r"def (?:forward|__call__)\(self, (\w+)((.|\n)*self\.\w+\[\1\]|(.|\n)*\bouter\(\1\b)",
     ),
     Convention(
         TEXTS["takes_length"],
@@ -216,7 +216,8 @@ TAKES = optional(
 )
 FORMS = optional(
     Convention(TEXTS["in_halves"], steps={"arrange": lambda table, interleaved: halves(table)}, called=r"sin_?cos|timing_signal"),
-    Convention(TEXTS["tensor2tensor"], steps={"arrange": lambda table, interleaved: halves(table), "exponents": inclusive}, is_whole=True)
+    Convention(TEXTS["in_halves"], steps={"arrange": lambda table, interleaved: halves(table)}, source=r"half_?dim"),
+    Convention(TEXTS["tensor2tensor"], steps={"arrange": lambda table, interleaved: halves(table), "exponents": inclusive}, is_whole=True),
 )
 """Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""
 ADDS = optional(

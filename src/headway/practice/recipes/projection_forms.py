@@ -44,7 +44,9 @@ FORMS = optional(
     Convention(encode=_one_sequence("query"), role="query"),
     Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\[0\][\s\S]*\[1\][\s\S]*\[2\]"),
     Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\w+, *\w+, *\w+ *= *\w+\n"),
-    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value", "mask"), role="x", used_source=r"\w+, *\w+, *\w+, *\w+ *= *\w+\n"),
+    Convention(
+        TEXTS["in_one_list"], _in_one_list("query", "key", "value", "mask"), role="x", used_source=r"\w+, *\w+, *\w+, *\w+ *= *\w+\n"
+    ),
 )
 """Separate query, key and value arguments, one sequence for all three, or a list of the three."""
 

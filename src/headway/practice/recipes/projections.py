@@ -57,10 +57,10 @@ def recipe(
 
 
 def _entered(steps: Any, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-    """Return the sequences after the step enter; one array for several stays one."""
-    known: dict[int, Any] = {}
-    for each in (query, key, value):
-        known.setdefault(id(each), steps.enter(each))
+    """Return the sequences after the steps enter, and enter_context for those that are not the query; one array for several stays one."""
+    known: dict[int, Any] = {id(query): steps.enter(query)}
+    for each in (key, value):
+        known.setdefault(id(each), steps.enter_context(each, steps.enter))
     return known[id(query)], known[id(key)], known[id(value)]
 
 
@@ -123,6 +123,7 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 
 STEPS = attention.STEPS | {
+    "enter_context": lambda x, enter: enter(x),
     "sequences": lambda query, key, value: (query, key, value),
     "project": project,
     "split": split,

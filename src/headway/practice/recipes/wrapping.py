@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -43,11 +44,18 @@ ADDED = Convention(TEXTS["adds"], steps={"wrap": lambda answer, x: answer + x}, 
 """A class that adds its input to its output; a function of this form makes a mistake."""
 
 
-def wrapped(silent: Inputs) -> tuple[Convention, ...]:
+def _of_query(conventions: Sequence[Convention]) -> tuple[Convention, ...]:
+    """Return conventions that normalize the query and not the context."""
+    return tuple(replace(each, steps={**each.steps, "enter_context": lambda x, enter: x}) for each in conventions)
+
+
+def wrapped(silent: Inputs, *, has_context: bool = False) -> tuple[Convention, ...]:
     """Return the group of these forms, chosen by the output for weights that make the part's own output zero.
 
-    silent   inputs for which the part returns zeros, under every name that a sequence may have
+    silent       inputs for which the part returns zeros, under every name that a sequence may have
+    has_context  True for a part whose norm before it may be that of the query alone
     """
+    before, around = ((*each, *_of_query(each)) if has_context else each for each in (BEFORE, AROUND))
 
     def read(ask: Ask) -> Sequence[Convention] | None:
         x = numpy.asarray(silent["x"], numpy.float64)
@@ -58,8 +66,8 @@ def wrapped(silent: Inputs) -> tuple[Convention, ...]:
             if is_same(answer, normed(x), 1e-3):
                 return AFTER
             if is_same(answer, x, precision(answer)):
-                return AROUND
-            return BEFORE if not numpy.any(answer) else None
+                return around
+            return before if not numpy.any(answer) else None
         return None
 
     return optional(Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
@@ -100,6 +108,7 @@ def feed_forward_example(*parts: str) -> Inputs:
 
 
 WRAPPED = wrapped(attention_example())
+CROSS_WRAPPED = wrapped(attention_example(), has_context=True)
 GROUPED_WRAPPED = wrapped(attention_example(num_kv_heads=2))
 
 

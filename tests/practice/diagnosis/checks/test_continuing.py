@@ -1,0 +1,64 @@
+"""An attention with a key-value cache: one new position after cached ones has the output of a whole pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.files import load_module, with_exercises
+from headway.practice.diagnosis.nested import verdicts
+
+CACHED = """
+import torch
+from torch import nn
+
+class CachedAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.head_width = num_heads, width // num_heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, kv_cache=None):
+        batch, length, width = x.shape
+        q, k, v = (part.view(batch, length, self.num_heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        if kv_cache is not None:
+            k, v = torch.cat([kv_cache[0], k], dim=2), torch.cat([kv_cache[1], v], dim=2)
+        place = torch.arange(length)[:, None] + k.shape[2] - length
+        later = torch.arange(k.shape[2])[None, :] > place
+        scores = (q @ k.transpose(-2, -1) / self.head_width ** 0.5).masked_fill(later, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width)), (k, v)
+"""
+ONE_AT_A_TIME = "later = later if length > 1 else torch.zeros_like(later)"
+
+
+def verdict_on(tmp_path, text):
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = verdicts(list(with_exercises(load_module(path, text), text)))
+    return verdict
+
+
+def test_a_cache_that_continues_a_pass_is_correct(tmp_path):
+    verdict = verdict_on(tmp_path, CACHED)
+    assert verdict.is_correct
+    assert not any("one new position at a time" in note.en for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (" + k.shape[2] - length", ""),
+        ("torch.cat([kv_cache[0], k], dim=2)", "torch.cat([k, kv_cache[0]], dim=2)"),
+        ("torch.cat([kv_cache[1], v], dim=2)", "torch.cat([kv_cache[0], v], dim=2)"),
+    ],
+)
+def test_a_mistake_that_shows_only_with_the_cache_is_found(tmp_path, right, wrong):
+    assert CACHED.count(right) == 1
+    verdict = verdict_on(tmp_path, CACHED.replace(right, wrong))
+    assert [cause.name for cause in verdict.causes] == ["cached_differs"]
+
+
+def test_a_mask_that_is_right_for_one_new_position_only_is_noted(tmp_path):
+    one_at_a_time = CACHED.replace(" + k.shape[2] - length", "").replace("        scores =", f"        {ONE_AT_A_TIME}\n        scores =")
+    verdict = verdict_on(tmp_path, one_at_a_time)
+    assert verdict.is_correct
+    assert any("one new position at a time" in note.en for note in verdict.notes)
