@@ -18,6 +18,8 @@ from headway.practice.diagnosis.calls.traced import RECORDER
 from headway.practice.diagnosis.repair.tree import Place, places
 
 MAX_ATTRIBUTES = 60
+UNCONVERTIBLE = (TypeError, ValueError, OverflowError, RuntimeError, AttributeError)
+"""Exceptions of values that cannot be converted to NumPy, such as tracers and random keys of JAX."""
 MAX_DIGESTED = 20_000
 """Elements of an array whose digest is computed."""
 
@@ -263,7 +265,7 @@ def digest(value: Any) -> int | None:
                 rounded.tobytes() if rounded.dtype.itemsize == 8 else rounded.astype(float).tobytes(),
             )
         )
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # an array that cannot be converted, such as a tracer
+    except UNCONVERTIBLE:
         return None
 
 
@@ -283,7 +285,7 @@ def signature(value: Any) -> Signature | None:
                 return None
             moments = (float(numpy.cbrt((numbers**3).mean())), float(numpy.sqrt((numbers**2).mean())))
             return (float(numbers.size), float(numbers.mean()), *moments, top, bottom)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # an array that cannot be converted, such as a tracer
+    except UNCONVERTIBLE:
         return None
 
 
