@@ -19,9 +19,9 @@ from headway.practice.diagnosis.calls.binding import bind
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.conventions import PLAIN
 from headway.practice.diagnosis.calls.traced import untraced
+from headway.practice.diagnosis.checks.rotary_layouts import with_fitting_tables
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.rotary_layouts import with_fitting_tables
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import EMPTY, Message, describe_error, joined

@@ -38,8 +38,8 @@ TIMEOUT_SECONDS = 20.0
 LEAST_CONFIRMING_SECONDS = 5.0
 """Least time for the second process, which runs the file again."""
 
-COMPILING = 3.0
-"""Factor of the time limit of files that import JAX, which compiles each operation for each shape."""
+COMPILING, COMPILED = 3.0, 1.5
+"""Factors of the time limits of files that import JAX, which compiles each operation for each shape: of the diagnosis, and of repairs after it."""
 
 MAX_EVENTS = 10_000
 
@@ -100,7 +100,8 @@ class _Checker:
 
     def __init__(self, path: Path, text: str, facts: Facts, named: str | None, seconds: float) -> None:
         self.path, self.text, self.facts, self.named = path, text, facts, named
-        self.seconds = seconds * (COMPILING if "jax" in facts.imports else 1.0)
+        compiles = "jax" in facts.imports
+        self.seconds, self.seconds_for_repairs = seconds * (COMPILING if compiles else 1.0), seconds * (COMPILED if compiles else 1.0)
         self.confined: Confined | None = None
 
     def __enter__(self) -> _Checker:
@@ -158,9 +159,9 @@ class _Checker:
             event = _event(data)
             if "end" in event:
                 return None
-            if "judged" in event:  # what follows are repairs, which get as much time again, and may need more
+            if "judged" in event:  # what follows are repairs, which get time of their own, and may need more
                 last = None
-                conversation.begin(self.seconds)
+                conversation.begin(self.seconds_for_repairs)
             if "failed" in event:
                 raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:

@@ -214,10 +214,11 @@ TAKES = optional(
         source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
     ),
 )
+IN_HALVES: dict[str, Step] = {"arrange": lambda table, interleaved: halves(table)}
 FORMS = optional(
-    Convention(TEXTS["in_halves"], steps={"arrange": lambda table, interleaved: halves(table)}, called=r"sin_?cos|timing_signal"),
-    Convention(TEXTS["in_halves"], steps={"arrange": lambda table, interleaved: halves(table)}, source=r"half_?dim"),
-    Convention(TEXTS["tensor2tensor"], steps={"arrange": lambda table, interleaved: halves(table), "exponents": inclusive}, is_whole=True),
+    Convention(TEXTS["in_halves"], steps=IN_HALVES, called=r"sin_?cos|timing_signal"),
+    Convention(TEXTS["in_halves"], steps=IN_HALVES, source=r"half_?dim"),
+    Convention(TEXTS["tensor2tensor"], steps={**IN_HALVES, "exponents": inclusive}, is_whole=True),
 )
 """Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""
 ADDS = optional(

@@ -39,11 +39,12 @@ def _in_one_list(*names: str) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
+UNPACKED = r"\[0\][\s\S]*\[1\][\s\S]*\[2\]|\w+, *\w+, *\w+ *= *\w+\n"
+"""Pattern of the source of a function that takes the elements of a list."""
 FORMS = optional(
     Convention(encode=_one_sequence("x"), role="x"),
     Convention(encode=_one_sequence("query"), role="query"),
-    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\[0\][\s\S]*\[1\][\s\S]*\[2\]"),
-    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=r"\w+, *\w+, *\w+ *= *\w+\n"),
+    Convention(TEXTS["in_one_list"], _in_one_list("query", "key", "value"), role="x", used_source=UNPACKED),
     Convention(
         TEXTS["in_one_list"], _in_one_list("query", "key", "value", "mask"), role="x", used_source=r"\w+, *\w+, *\w+, *\w+ *= *\w+\n"
     ),
