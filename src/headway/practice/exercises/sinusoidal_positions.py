@@ -57,8 +57,11 @@ STEPS: dict[str, Step] = {
 }
 
 
+IN_HALVES: dict[str, Step] = {"arrange": lambda table, interleaved: halves(table)}
+"""The order with all sines before all cosines: a mistake, or a convention where the source states it."""
+
 MISTAKES = (
-    TEXTS.mistake("sines_then_cosines", arrange=lambda table, interleaved: halves(table)),
+    TEXTS.mistake("sines_then_cosines", arrange=IN_HALVES["arrange"]),
     TEXTS.mistake("cosine_first", waves=lambda angles: alternate(numpy.cos(angles), numpy.sin(angles))),
     TEXTS.mistake("sine_everywhere", waves=numpy.sin),
     TEXTS.mistake("cosine_everywhere", waves=numpy.cos),
@@ -214,7 +217,6 @@ TAKES = optional(
         source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
     ),
 )
-IN_HALVES: dict[str, Step] = {"arrange": lambda table, interleaved: halves(table)}
 FORMS = optional(
     Convention(TEXTS["in_halves"], steps=IN_HALVES, called=r"sin_?cos|timing_signal"),
     Convention(TEXTS["in_halves"], steps=IN_HALVES, source=r"half_?dim"),

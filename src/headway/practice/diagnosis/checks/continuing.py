@@ -14,6 +14,7 @@ from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall, call_parameters
 from headway.practice.message import EMPTY, Message
+from headway.practice.outputs import is_same
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
@@ -70,11 +71,11 @@ def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequen
     whole = _output(call.forward(instance, {**arguments, **flags}))
     done = length - num_new
     before = call.forward(instance, {**_part(arguments, sequences, slice(done)), **flags})
-    if not _is_close(_output(before), whole[:, :done]):
+    if not is_same(_output(before), whole[:, :done], TOLERANCE):
         raise ValueError("the class is not causal")
     given = {**_part(arguments, sequences, slice(done, None)), **flags, cache: _cache_in(before), **dict.fromkeys(starts, done)}
     after = _output(call.forward(instance, given))
-    return after.shape == whole[:, done:].shape and not _is_close(after, whole[:, done:])
+    return after.shape == whole[:, done:].shape and not is_same(after, whole[:, done:], TOLERANCE)
 
 
 def _is_sequence(inputs: Mapping[str, Any]) -> bool:
@@ -98,7 +99,3 @@ def _cache_in(answer: Any) -> Any:
     Errors   StopIteration if there is none
     """
     return next(each for each in answer[1:] if isinstance(each, tuple | list | dict) and len(each) > 1)
-
-
-def _is_close(one: Any, other: Any) -> bool:
-    return one.shape == other.shape and bool(numpy.allclose(one, other, atol=TOLERANCE * max(1.0, float(numpy.abs(other).max()))))

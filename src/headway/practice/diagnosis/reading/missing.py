@@ -237,6 +237,6 @@ def _attribute(package: str, name: str) -> Any:
     if path in EQUIVALENTS:
         return EQUIVALENTS[path]
     if package in SAME_AS:
-        return getattr(import_module(SAME_AS[package]), name) if hasattr(import_module(SAME_AS[package]), name) else Placeholder(path)
+        return getattr(import_module(SAME_AS[package]), name, Placeholder(path))
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
