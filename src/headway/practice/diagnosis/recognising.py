@@ -31,7 +31,7 @@ LAYERS = ("encoder_layer", "decoder_layer")
 MODELS = ("model", "llm", "lm")
 NO_PART = (
     r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|d|grad(ient)?|deriv(ative)?)_"
-    r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$"
+    r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
 """Pattern of the names of functions that show, measure or differentiate a part."""
 
@@ -114,10 +114,14 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
     return best
 
 
+OF_WAVES = r"\bsin\("
+"""Pattern of the source of sinusoidal positions, which a class computes from no weights."""
+
+
 def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:
     """Return the first part, or for a class with sublayers the first that has weights."""
     is_module = inspect.isclass(subject.value) and module_library(subject.value) is not None
-    has_layers = is_module and re.search(r"self\.\w+ = .*\(", subject.own_source) is not None
+    has_layers = is_module and re.search(r"self\.\w+ = .*\(", subject.own_source) and not re.search(OF_WAVES, subject.own_source)
     return next((each for each in likely if has_layers and any(role.is_weight for role in each.roles)), likely[0])
 
 

@@ -49,6 +49,7 @@ def test_a_cache_that_continues_a_pass_is_correct(tmp_path):
         (" + k.shape[2] - length", ""),
         ("torch.cat([kv_cache[0], k], dim=2)", "torch.cat([k, kv_cache[0]], dim=2)"),
         ("torch.cat([kv_cache[1], v], dim=2)", "torch.cat([kv_cache[0], v], dim=2)"),
+        ("torch.cat([kv_cache[1], v], dim=2)", "v"),
     ],
 )
 def test_a_mistake_that_shows_only_with_the_cache_is_found(tmp_path, right, wrong):

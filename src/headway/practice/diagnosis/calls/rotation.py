@@ -49,6 +49,7 @@ NUM_STYLES = 4
 
 TABLES: tuple[tuple[str, Callable[[Inputs, int], Any]], ...] = (
     (r"position_?embeddings?|rotary_?emb|cos_sin", lambda inputs, style: (_wave(1.0)(inputs, style), _wave(0.0)(inputs, style))),
+    (r"sin_?cos", lambda inputs, style: (_wave(0.0)(inputs, style), _wave(1.0)(inputs, style))),
     (r"position_?ids|token_?positions", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
     (r"(^|_)cos(ine)?s?(_|$)", _wave(1.0)),
     (r"(^|_)sin(e)?s?(_|$)", _wave(0.0)),

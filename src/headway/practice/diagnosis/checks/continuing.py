@@ -13,7 +13,8 @@ from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall, call_parameters
-from headway.practice.message import EMPTY, Message
+from headway.practice.diagnosis.explain.failure import is_of_sizes, last_line
+from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -35,6 +36,10 @@ NUM_NEW = 3
 """Number of positions after the cached ones."""
 
 
+class RaisedError(Exception):
+    """A pass with the cache of an earlier one has raised the exception that is the cause of this one."""
+
+
 def cache_cause(trial: Trial) -> Cause | Message | None:
     """Return a cause if one new position after cached ones has another output than in a whole pass, a note if only several have; else None."""
     call = trial.call
@@ -48,6 +53,13 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
     starts = [each.name for each in every if re.fullmatch(START, each.name)]
     try:
         found = [_differs(trial, cache, flags, starts, num_new) for num_new in (1, NUM_NEW)]
+    except RaisedError as raised:
+        error = raised.__cause__
+        line = last_line(error, str(getattr(call.subject.module, "__file__", ""))) if error is not None and is_of_sizes(error) else None
+        if error is None or line is None:
+            return None
+        says = TEXTS["cached_raises"].format(error=describe_error(error))
+        return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
     except Exception:  # a cache of another form, or none
         return None
     if found[0]:
@@ -59,7 +71,7 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
 def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequence[str], num_new: int) -> bool:
     """Return True if the last positions differ between a pass after cached positions and a whole pass.
 
-    Errors   any exception, if the class takes or returns no cache of a known form, or is not causal
+    Errors   RaisedError if the pass with the cache raises; any other exception if the class returns no cache of a known form, or is not causal
     """
     call = trial.call
     assert isinstance(call, InstanceCall)
@@ -74,7 +86,10 @@ def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequen
     if not is_same(_output(before), whole[:, :done], TOLERANCE):
         raise ValueError("the class is not causal")
     given = {**_part(arguments, sequences, slice(done, None)), **flags, cache: _cache_in(before), **dict.fromkeys(starts, done)}
-    after = _output(call.forward(instance, given))
+    try:
+        after = _output(call.forward(instance, given))
+    except Exception as error:
+        raise RaisedError from error
     return after.shape == whole[:, done:].shape and not is_same(after, whole[:, done:], TOLERANCE)
 
 

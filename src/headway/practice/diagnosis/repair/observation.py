@@ -278,8 +278,8 @@ def signature(value: Any) -> Signature | None:
         numbers = to_numpy(value)
         if numbers.dtype.kind != "f" or not 2 < numbers.size <= MAX_DIGESTED:
             return None
-        numbers = numbers.astype(numpy.float64).ravel()
-        with numpy.errstate(all="ignore"):
+        with numpy.errstate(all="ignore"):  # memory that nothing was written to may hold anything
+            numbers = numbers.astype(numpy.float64).ravel()
             numbers = numbers[numpy.abs(numbers) < HUGE]
             if not numbers.size or (top := float(numbers.max())) - (bottom := float(numbers.min())) <= 1e-6 * abs(top):
                 return None

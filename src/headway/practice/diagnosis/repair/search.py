@@ -41,6 +41,7 @@ from headway.practice.diagnosis.repair.text import edits_of, num_characters, say
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
 from headway.practice.diagnosis.repair.twins import is_of_twins
 from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
+from headway.practice.exercise import Probe
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
@@ -335,6 +336,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
             probe.name in search.refused,
             probe.beyond is not None,
             -num_lines[probe.name],
+            0 if trial.has_answers or not trial.call.is_instance else -_num_axes(probe),  # a module may need a batch
             num_numbers(probe.inputs),
         )
     )
@@ -342,6 +344,10 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
     rivals = Rivals(trial, trials)
     search.rivals = None if search.first is not None and rivals.suit(*search.first) else rivals
     return search
+
+
+def _num_axes(probe: Probe) -> int:
+    return max((numpy.ndim(value) for value in probe.inputs.values()), default=0)
 
 
 def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = float("inf")) -> Sequence[Change]:
@@ -372,7 +378,12 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     misreturned = returned_by(*search.program.statements) if is_number else []
     lines |= {each.lineno for each in misreturned}
     foresight = Foresight(search.program.statements, recorder, path, library)
-    near = Nearness(lines, sources(search.program.statements, lines), foresight, misreturned)
+    statements = search.program.statements
+    leading = sources(statements, lines)
+    if isinstance(answer, Raised):  # what the line that raised reads may be wrong, or what that was made of
+        raising = {*search.findings.suspects}
+        leading |= sources(statements, raising | sources(statements, raising))
+    near = Nearness(lines, leading, foresight, misreturned)
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:

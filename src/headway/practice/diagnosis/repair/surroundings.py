@@ -54,14 +54,16 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         yield 2.2, made(text)
     if own is not None and not own.is_array:
         if own.kind == "int" and not isinstance(node, ast.Constant):
-            yield from ((1.6, made("E ** 0.5")), (1.6, made("E ** -0.5")))
+            yield from ((1.6, made(text)) for text in ("E ** 0.5", "E ** -0.5"))
+            yield from ((1.7, made(text)) for text in ("3 * E", "4 * E"))  # query, key and value in one, and a wider hidden layer
         for text in table()["wraps"]["number"]:
             yield 2.3, made(text)
         for name, _ in [*_others(context, "number")][:MAX_OTHERS]:
             for text in table()["combinations"]["number"]:
                 if "**" in text and own.kind == "int":  # a size: the array would be too large
                     continue
-                yield 1.5 if name in context.unused else 2.4, made(text, S=name)
+                is_size_of_head = text == "E // S" and own.kind == "int" and "head" in name.lower()
+                yield 1.4 if is_size_of_head else 1.5 if name in context.unused else 2.4, made(text, S=name)
         return
     if own is None or own.kind == "bool array":
         yield 1.2, ast.UnaryOp(ast.Invert(), node)
@@ -69,9 +71,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
         is_transpose = own is not None and len(own.shape) > 2 and ("transpose" in text or "swapaxes" in text)  # of heads, before or after
         yield 1.7 if is_transpose else 2.3, made(text)
-    for name in sorted(
-        each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
-    ):
+    for name in sorted(each for each in context.unused if context.known.get(each, Seen("")).kind == "callable"):
         yield 1.4, parsed(f"{name}(E)", {"E": node})
     for other in context.own:
         if other is not node and not _contains(node, other):

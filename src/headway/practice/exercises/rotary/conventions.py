@@ -136,14 +136,28 @@ SHAPES = optional(
     _shaped("(seq_len, 1, …)", lambda each, x: each[:, None]),
     _shaped("(seq_len, 1, 1, …)", lambda each, x: each[:, None, None]),
 )
+SINE_FIRST, NOT_SINE_FIRST = r"^sin_?cos", r"^(?!sin_?cos)"
+"""Patterns of the names of a parameter for both tables that say which one comes first."""
 FORMS = optional(
-    Convention(TEXTS["complex_table"], encode=_joined(lambda cos, sin: cos + 1j * sin), role="tables"),
-    Convention(TEXTS["takes_cosine_sine_stacked_along_last"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)), role="tables"),
-    Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables"),
-    Convention(TEXTS["takes_cosine_sine_stacked_along_first"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin])), role="tables"),
-    Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables"),
-    Convention(TEXTS["takes_sine_cosine_tuple"], encode=_joined(lambda cos, sin: (sin, cos)), role="tables", named=r"^sin_?cos"),
-    Convention(TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables"),
+    Convention(TEXTS["complex_table"], encode=_joined(lambda cos, sin: cos + 1j * sin), role="tables", named=NOT_SINE_FIRST),
+    Convention(
+        TEXTS["takes_cosine_sine_stacked_along_last"],
+        encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
+        role="tables",
+        named=NOT_SINE_FIRST,
+    ),
+    Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables", named=NOT_SINE_FIRST),
+    Convention(
+        TEXTS["takes_cosine_sine_stacked_along_first"],
+        encode=_joined(lambda cos, sin: numpy.stack([cos, sin])),
+        role="tables",
+        named=NOT_SINE_FIRST,
+    ),
+    Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables", named=NOT_SINE_FIRST),
+    Convention(TEXTS["takes_sine_cosine_tuple"], encode=_joined(lambda cos, sin: (sin, cos)), role="tables", named=SINE_FIRST),
+    Convention(
+        TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables", named=NOT_SINE_FIRST
+    ),
 )
 POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
