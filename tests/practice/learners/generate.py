@@ -298,6 +298,16 @@ class right_generator:
         return list(prompt) + new
 
 
+def wrong_cache_of_prompt_kept(model, prompt, max_new_tokens):
+    tokens = list(prompt)
+    logits, cache = model(prompt, None)
+    for _ in range(max_new_tokens):
+        token = int(np.argmax(logits[-1]))
+        tokens.append(token)
+        logits, _ = model(np.array([token]), cache)
+    return np.array(tokens)
+
+
 def wrong_cache_not_passed(model, prompt, max_new_tokens):
     ids = new = list(prompt)
     for _ in range(max_new_tokens):

@@ -37,6 +37,10 @@ MISTAKES = (
         "cache_not_passed", window=lambda ids, context_size, prompt: ids[-context_size:] if len(ids) == len(prompt) else ids[-1:]
     ),
     TEXTS.mistake(
+        "cache_of_prompt_kept",
+        window=lambda ids, context_size, prompt: ids[-context_size:] if len(ids) == len(prompt) else [*prompt, ids[-1]][-context_size:],
+    ),
+    TEXTS.mistake(
         "whole_text_beside_cache",
         window=lambda ids, context_size, prompt: [token for end in range(len(prompt), len(ids) + 1) for token in ids[:end]],
     ),

@@ -19,10 +19,20 @@ START = re.compile(r"pos|start|offset")
 
 
 class ToyCache:
-    """A cache object with the length methods of several libraries."""
+    """A cache object with the length methods of several libraries.
+
+    is_returned   True if a call returned it
+    """
 
     def __init__(self) -> None:
         self.token_ids: numpy.ndarray | None = None
+        self.is_returned = False
+
+    def following(self) -> ToyCache:
+        """Return a cache with the same tokens to return from a call, as models do that join tuples of keys and values: the given one stays."""
+        cache = ToyCache()
+        cache.token_ids, cache.is_returned = self.token_ids, True
+        return cache
 
     @property
     def length(self) -> int:
@@ -80,7 +90,7 @@ class Caches:
         if starts and not given:
             return self.own.cut(_numbers(starts[0]).flat[0])
         is_own = not is_returned and any(value is True for name, value in named.items() if CACHE.search(name))
-        return self.own if is_own else ToyCache()
+        return self.own if is_own else ToyCache().following()
 
 
 def _numbers(value: Any) -> numpy.ndarray:

@@ -110,6 +110,8 @@ class ToyModel:
         if given.dtype.kind not in "iu":
             raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
         cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "attribute"))
+        if self.form == "pair" and cache.is_returned:  # one that the caller made is changed in place
+            cache = cache.following()
         if self.needs_cache and self.caches.num_calls and not cache.length:
             raise NoCacheError(TEXTS["no_cache"])
         self.caches.num_calls += 1
