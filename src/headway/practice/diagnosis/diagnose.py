@@ -32,6 +32,7 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
+from headway.practice.diagnosis.checks.sampling import sampling_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
@@ -292,12 +293,18 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)
-    if isinstance(of_cache, Cause):
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_cache,))
+    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial)
+    if of_use is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
-    remarks = [*writes, *initial, *_cautions(subject, trial), *(each for each in (gradient_note, half_note, of_cache) if each is not None)]
+    remarks = [
+        *writes,
+        *initial,
+        *_cautions(subject, trial),
+        *(each for each in (gradient_note, half_note, of_cache) if isinstance(each, Message)),
+    ]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 

@@ -238,11 +238,17 @@ class DrawnCall(Call):
 
 @dataclass
 class LikeliestCall(Call):
-    """A function that may sample and gets the most likely choice of every draw; uniform numbers stay random."""
+    """A function that may sample and gets the most likely choice of every draw; uniform numbers stay random.
+
+    weights   the weights of each draw of the last call
+    """
+
+    weights: list[numpy.ndarray] = field(default_factory=list)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the generators' functions replaced."""
         spy = Spy(choice=None)
+        self.weights = spy.weights
         with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             generator = Generator(spy)
             random = {name: 0 if "seed" in name else generator for name in arguments if self.binding.role_of[name].name == "rng"}
