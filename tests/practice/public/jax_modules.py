@@ -405,4 +405,44 @@ class RMSNorm(eqx.Module):
 """,
         (("(x**2).mean()", "x.mean() ** 2"),),
     ),
+    Program(
+        "mha_forward",
+        "causal_self_attention",
+        """
+import jax
+import jax.numpy as jnp
+
+def drop(x, key, rate):
+    return jnp.where(jax.random.bernoulli(key, 1.0 - rate, x.shape), x / (1.0 - rate), 0.0)
+
+def mha_forward(x, weights, n_heads, key, drop_rate, training):
+    batch, length, width = x.shape
+    split = lambda part: part.reshape(batch, length, n_heads, width // n_heads).transpose(0, 2, 1, 3)
+    q = split(x @ weights["wq"] + weights["bq"])
+    k, v = split(x @ weights["wk"] + weights["bk"]), split(x @ weights["wv"] + weights["bv"])
+    scores = q @ k.transpose(0, 1, 3, 2) / (width // n_heads) ** 0.5
+    scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
+    shares = jax.nn.softmax(scores, axis=-1)
+    if training and drop_rate > 0:
+        shares = drop(shares, key, drop_rate)
+    heads = (shares @ v).transpose(0, 2, 1, 3).reshape(batch, length, width)
+    return heads @ weights["wo"] + weights["bo"]
+""",
+        (("tril", "triu"),),
+    ),
+    Program(
+        "apply_rope",
+        "rotary",
+        """
+import jax.numpy as jnp
+
+def turned(x):
+    return jnp.stack((-x[..., 1::2], x[..., ::2]), axis=-1).reshape(x.shape)
+
+def apply_rope(sin_cos, x):
+    sin, cos = (jnp.repeat(each, 2, axis=-1) for each in sin_cos)
+    return x * cos + turned(x) * sin
+""",
+        (("x * cos + turned(x) * sin", "x * sin + turned(x) * cos"),),
+    ),
 )

@@ -73,6 +73,10 @@ def recognised(subject: Subject) -> Exercise | None:
         and re.search(OF_HEADS, subject.code, re.IGNORECASE)
     ):
         return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
+    if inspect.isfunction(subject.value) and re.search(
+        OF_HEADS, subject.code, re.IGNORECASE
+    ):  # one head would hide what it does with several
+        possible.sort(key=lambda each: each.name == "self_attention")
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (

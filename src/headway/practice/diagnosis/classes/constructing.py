@@ -185,9 +185,14 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
 
 
+DRAWN_BY_JAX = r"\bjax\.random\.|\b(jr|jrandom)\.\w+\("
+"""Pattern of the source of a function that draws random numbers by JAX."""
+
+
 def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return the required parameters of a module of JAX that take random numbers, with values."""
-    if not any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value))):
+    """Return the required parameters of a module of JAX, or of a function of trees that draws by JAX, that take random numbers, with values."""
+    is_module = any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value)))
+    if not (is_module or re.search(DRAWN_BY_JAX, subject.used_source)):
         return {}
     return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
 
