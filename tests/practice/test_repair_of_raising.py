@@ -110,6 +110,37 @@ class RMSNorm(nn.Module):
     def forward(self, x):
         return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 """
+ENCODER_LAYER = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads, self.d_k = num_heads, d_model // num_heads
+        self.w_q, self.w_k, self.w_v = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        batch, length, width = x.shape
+        q, k, v = (w(x).view(batch, length, self.num_heads, self.d_k).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))
+        scores = q @ k.transpose(-2, -1) / self.d_k ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        return self.w_o((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.attention(x, mask))
+        return self.norm2(x + self.feed_forward(x))
+"""
+
 RAISING = [
     ("multi_head_attention", NUMPY_HEADS, "self.num_heads, self.d_k).t", "self.num_heads, self.w_out).t"),
     ("multi_head_attention", NUMPY_HEADS, "batch = query.shape[0]", "batch = query.shape"),
@@ -121,6 +152,7 @@ RAISING = [
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(width, 4)"),
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(4 * width)"),
     ("feed_forward", LAYERS, "nn.Linear(4 * width, width)", "width"),
+    ("encoder_layer", ENCODER_LAYER, "self.attention(x, mask)", "self.attention(mask, x)"),
     ("rms_norm", NORM, "        self.eps = eps\n", ""),
     ("rms_norm", NORM, "        self.weight = nn.Parameter(torch.ones(width))\n", ""),
 ]
