@@ -14,7 +14,8 @@ from types import ModuleType
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
-from headway.practice.diagnosis.explain.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.explain.failure import FILE_TITLE
+from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed

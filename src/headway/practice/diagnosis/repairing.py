@@ -14,10 +14,11 @@ from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
-from headway.practice.diagnosis.explain.failure import is_from_another_file, is_of_sizes, refuses
+from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
+from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure

@@ -13,7 +13,7 @@ from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall, call_parameters
-from headway.practice.diagnosis.explain.failure import is_of_sizes, last_line
+from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same
 from headway.practice.texts import Texts

@@ -134,15 +134,6 @@ def own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
     return found
 
 
-OF_SIZES = r"shapes? |sizes? of tensor|size for first two dimensions|must match|mat1 and mat2|broadcast|cannot be multiplied|core dimension"
-"""Pattern of the messages with which libraries refuse arrays whose sizes do not suit each other."""
-
-
-def is_of_sizes(error: BaseException) -> bool:
-    """Return True for the exception with which a library refuses arrays whose sizes do not suit each other."""
-    return isinstance(error, ValueError | RuntimeError | IndexError) and re.search(OF_SIZES, str(error)) is not None
-
-
 def is_from_another_file(error: BaseException, subject: Subject) -> bool:
     """Return True if the learner's own code in another file of the folder raised an exception."""
     own = getattr(subject.module, "__file__", None)
@@ -203,9 +194,3 @@ def _described(value: Any) -> str:
         return " ".join(str(each.shape) for each in value)
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def last_line(error: BaseException, path: str) -> int | None:
-    """Return the number of the last line of a file in an exception's traceback."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return lines[-1] if lines else None

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.timeout import TooManyIterationsError
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
-from headway.practice.diagnosis.explain.failure import last_line
+from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.donors import Donor, donors_of
 from headway.practice.diagnosis.repair.milestones import Milestones, milestones

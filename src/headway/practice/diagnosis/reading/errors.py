@@ -1,0 +1,20 @@
+"""Exceptions of the learner's code: what they are about, and where they were raised."""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+OF_SIZES = r"shapes? |sizes? of tensor|size for first two dimensions|must match|mat1 and mat2|broadcast|cannot be multiplied|core dimension"
+"""Pattern of the messages with which libraries refuse arrays whose sizes do not suit each other."""
+
+
+def is_of_sizes(error: BaseException) -> bool:
+    """Return True for the exception with which a library refuses arrays whose sizes do not suit each other."""
+    return isinstance(error, ValueError | RuntimeError | IndexError) and re.search(OF_SIZES, str(error)) is not None
+
+
+def last_line(error: BaseException, path: str) -> int | None:
+    """Return the number of the last line of a file in an exception's traceback."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return lines[-1] if lines else None
