@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,8 +38,9 @@ def sampling_cause(trial: Trial) -> Cause | None:
     if not _is_one_of(_drawn(trial, {}), [_probabilities(logits)]):
         return None
     for name, value in SETTINGS.items():
-        if not call.binding.takes(name):
-            continue
+        parameter = next((each for each, role in call.binding.role_of.items() if role.name == name), None)
+        if parameter is None or (name != "temperature" and len(re.findall(rf"\b{parameter}\b", call.subject.own_source)) < 2):
+            continue  # an option that is left open
         drawn, expected = _drawn(trial, {name: value}), _expected(logits, name, value)
         if drawn is not None and not _is_one_of(drawn, expected):
             says = TEXTS["sampling_differs"].format(setting=f"{name} = {value}", got=_shown(drawn), expected=_shown(expected[0]))
