@@ -66,17 +66,10 @@ def recognised(subject: Subject) -> Exercise | None:
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
-    if (
-        inspect.isfunction(subject.value)
-        and likely
-        and likely[0].name == "self_attention"
-        and re.search(OF_HEADS, subject.code, re.IGNORECASE)
-    ):
-        return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
-    if inspect.isfunction(subject.value) and re.search(
-        OF_HEADS, subject.code, re.IGNORECASE
-    ):  # one head would hide what it does with several
-        possible.sort(key=lambda each: each.name == "self_attention")
+    if inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
+        if likely and likely[0].name == "self_attention":
+            return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
+        possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
@@ -118,14 +111,10 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
     return best
 
 
-OF_WAVES = r"\bsin\("
-"""Pattern of the source of sinusoidal positions, which a class computes from no weights."""
-
-
 def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:
     """Return the first part, or for a class with sublayers the first that has weights."""
     is_module = inspect.isclass(subject.value) and module_library(subject.value) is not None
-    has_layers = is_module and re.search(r"self\.\w+ = .*\(", subject.own_source) and not re.search(OF_WAVES, subject.own_source)
+    has_layers = is_module and re.search(r"self\.\w+ = .*\(", subject.own_source) is not None
     return next((each for each in likely if has_layers and any(role.is_weight for role in each.roles)), likely[0])
 
 

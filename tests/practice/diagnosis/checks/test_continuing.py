@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.practice.diagnosis.files import load_module, with_exercises
-from headway.practice.diagnosis.nested import verdicts
+from tests.practice.diagnosis.checks.judging import verdict_on
 
 CACHED = """
 import torch
@@ -28,13 +27,6 @@ class CachedAttention(nn.Module):
         return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width)), (k, v)
 """
 ONE_AT_A_TIME = "later = later if length > 1 else torch.zeros_like(later)"
-
-
-def verdict_on(tmp_path, text):
-    path = tmp_path / "learner.py"
-    path.write_text(text)
-    (verdict,) = verdicts(list(with_exercises(load_module(path, text), text)))
-    return verdict
 
 
 def test_a_cache_that_continues_a_pass_is_correct(tmp_path):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.practice.diagnosis.files import load_module, with_exercises
-from headway.practice.diagnosis.nested import verdicts
+from tests.practice.diagnosis.checks.judging import verdict_on
 
 GENERATE = """
 import torch
@@ -26,13 +25,6 @@ def generate(model, idx, max_new_tokens, temperature=1.0, top_k=None, top_p=None
         idx = torch.cat((idx, torch.multinomial(F.softmax(logits, dim=-1), num_samples=1)), dim=1)
     return idx
 """
-
-
-def verdict_on(tmp_path, text):
-    path = tmp_path / "learner.py"
-    path.write_text(text)
-    (verdict,) = verdicts(list(with_exercises(load_module(path, text), text)))
-    return verdict
 
 
 @pytest.mark.parametrize("form", ["", ">=", "ordered"])

@@ -44,12 +44,16 @@ def _wave(value: float) -> Callable[[Inputs, int], Any]:
     return table
 
 
+def _both(first: float, second: float) -> Callable[[Inputs, int], Any]:
+    return lambda inputs, style: (_wave(first)(inputs, style), _wave(second)(inputs, style))
+
+
 NUM_STYLES = 4
 """Number of shapes of such tables that are tried."""
 
 TABLES: tuple[tuple[str, Callable[[Inputs, int], Any]], ...] = (
-    (r"position_?embeddings?|rotary_?emb|cos_sin", lambda inputs, style: (_wave(1.0)(inputs, style), _wave(0.0)(inputs, style))),
-    (r"sin_?cos", lambda inputs, style: (_wave(0.0)(inputs, style), _wave(1.0)(inputs, style))),
+    (r"position_?embeddings?|rotary_?emb|cos_sin", _both(1.0, 0.0)),
+    (r"sin_?cos", _both(0.0, 1.0)),
     (r"position_?ids|token_?positions", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
     (r"(^|_)cos(ine)?s?(_|$)", _wave(1.0)),
     (r"(^|_)sin(e)?s?(_|$)", _wave(0.0)),

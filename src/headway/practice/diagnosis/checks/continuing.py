@@ -37,7 +37,10 @@ NUM_NEW = 3
 
 
 class RaisedError(Exception):
-    """A pass with the cache of an earlier one has raised the exception that is the cause of this one."""
+    """A pass with the cache of an earlier one has raised `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 def cache_cause(trial: Trial) -> Cause | Message | None:
@@ -54,11 +57,10 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
     try:
         found = [_differs(trial, cache, flags, starts, num_new) for num_new in (1, NUM_NEW)]
     except RaisedError as raised:
-        error = raised.__cause__
-        line = last_line(error, str(getattr(call.subject.module, "__file__", ""))) if error is not None and is_of_sizes(error) else None
-        if error is None or line is None:
+        line = last_line(raised.error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(raised.error) else None
+        if line is None:
             return None
-        says = TEXTS["cached_raises"].format(error=describe_error(error))
+        says = TEXTS["cached_raises"].format(error=describe_error(raised.error))
         return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
     except Exception:  # a cache of another form, or none
         return None
@@ -89,7 +91,7 @@ def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequen
     try:
         after = _output(call.forward(instance, given))
     except Exception as error:
-        raise RaisedError from error
+        raise RaisedError(error) from error
     return after.shape == whole[:, done:].shape and not is_same(after, whole[:, done:], TOLERANCE)
 
 

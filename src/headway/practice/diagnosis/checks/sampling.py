@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from headway import functions
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trials import Trial
@@ -20,6 +21,7 @@ TEXTS = Texts("diagnosis")
 
 SETTINGS = {"temperature": 2.0, "top_k": 3, "top_p": 0.6}
 """Sampling settings that are tried, each alone."""
+DEFINITIONS = {"temperature": functions.scale_by_temperature, "top_k": functions.keep_top_k, "top_p": functions.keep_top_p}
 FIXES = {"temperature": TEXTS["divide_by_temperature"], "top_k": TEXTS["keep_k_largest"], "top_p": TEXTS["keep_nucleus"]}
 PATTERNS = {"temperature": r"temp\w*\b.*[-+*/]|[-+*/].*temp", "top_k": r"top_?k\b.*\(|<.*\[|\bk\b", "top_p": r"cumsum|top_?p"}
 
@@ -35,7 +37,7 @@ def sampling_cause(trial: Trial) -> Cause | None:
         return None
     inputs = trial.probes[0].inputs
     logits = inputs["model"].logits(inputs["prompt"])[-1]
-    if not _is_one_of(_drawn(trial, {}), [_probabilities(logits)]):
+    if not _is_one_of(_drawn(trial, {}), [_ordered(functions.softmax(logits))]):
         return None
     for name, value in SETTINGS.items():
         parameter = next((each for each, role in call.binding.role_of.items() if role.name == name), None)
@@ -53,33 +55,25 @@ def _drawn(trial: Trial, settings: Mapping[str, Any]) -> numpy.ndarray | None:
     assert isinstance(trial.call, LikeliestCall)
     trial.call.weights = []
     output_of(trial.call, trial.conventions, {**trial.probes[0].inputs, "do_sample": True, **settings})
-    if not trial.call.weights:
-        return None
-    drawn = trial.call.weights[0].reshape(-1, trial.call.weights[0].shape[-1])[0]
-    return _normal(drawn[drawn > 0])
+    return _ordered(trial.call.weights[0].reshape(-1, trial.call.weights[0].shape[-1])[0]) if trial.call.weights else None
 
 
-def _expected(logits: numpy.ndarray, name: str, value: float) -> list[numpy.ndarray]:
+def _expected(logits: numpy.ndarray, name: str, value: Any) -> list[numpy.ndarray]:
     """Return the probabilities above 0 under a setting, largest first; for top-p those with one token more or fewer as well."""
-    if name == "temperature":
-        return [_probabilities(logits / value)]
-    every = _probabilities(logits)
-    if name == "top_k":
-        return [_normal(every[: int(value)])]
-    count = int((every.cumsum() < value).sum()) + 1
-    return [_normal(every[:each]) for each in (count, count + 1, max(count - 1, 1))]
+    kept = _ordered(functions.softmax(DEFINITIONS[name](logits, value)))
+    if name != "top_p":
+        return [kept]
+    every = _ordered(functions.softmax(logits))
+    return [kept, *(_ordered(every[:count]) for count in (len(kept) + 1, max(len(kept) - 1, 1)))]
 
 
-def _probabilities(logits: numpy.ndarray) -> numpy.ndarray:
-    return _normal(numpy.exp(logits - logits.max()))
-
-
-def _normal(weights: numpy.ndarray) -> numpy.ndarray:
-    return numpy.sort(weights / weights.sum())[::-1]
+def _ordered(weights: numpy.ndarray) -> numpy.ndarray:
+    """Return the weights above 0 as probabilities, largest first."""
+    return numpy.sort(weights[weights > 0] / weights.sum())[::-1]
 
 
 def _is_one_of(drawn: numpy.ndarray | None, expected: list[numpy.ndarray]) -> bool:
-    return drawn is not None and any(drawn.shape == each.shape and is_same(drawn, each, TOLERANCE) for each in expected)
+    return drawn is not None and any(is_same(drawn, each, TOLERANCE) for each in expected)
 
 
 def _shown(probabilities: numpy.ndarray) -> str:

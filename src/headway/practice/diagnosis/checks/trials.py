@@ -90,7 +90,7 @@ class Trial:
         if not is_shaped or self.is_same(probe, answer):
             return False
         is_told_apart = len(set(answer.shape)) > 1
-        return _num_axes(probe.inputs) <= 2 or (is_told_apart and any(self.is_same(probe, answer, (each,)) for each in self._avoided))
+        return num_axes(probe.inputs) <= 2 or (is_told_apart and any(self.is_same(probe, answer, (each,)) for each in self._avoided))
 
     @cached_property
     def _avoided(self) -> list[Mistake]:
@@ -119,7 +119,7 @@ class Trial:
 
     def within_axes(self, most: int) -> Trial:
         """Exclude the optional probes with more axes than this."""
-        fewer = self._kept([probe.beyond is None or _num_axes(probe.inputs) <= most for probe in self.probes])
+        fewer = self._kept([probe.beyond is None or num_axes(probe.inputs) <= most for probe in self.probes])
         return self if fewer is self else replace(fewer, num_axes=most)
 
     def _kept(self, is_kept: Sequence[bool]) -> Trial:
@@ -392,7 +392,8 @@ def is_endless(answer: Any) -> bool:
     return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)
 
 
-def _num_axes(inputs: Inputs) -> int:
+def num_axes(inputs: Inputs) -> int:
+    """Return the largest number of axes of the arrays in a probe."""
     return max((value.ndim for value in inputs.values() if isinstance(value, numpy.ndarray)), default=0)
 
 

@@ -168,12 +168,12 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
     bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
     others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
+    names = [each.name for each in call_parameters(subject, method)]
+    asked = [role for role in exercise.roles if any(is_named(name, role) for name in names)]
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
         made = _as_used(read, subject, exercise)
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
-        asked = [each.name for each in call_parameters(subject, method)]
-        sizes = [role for role in exercise.roles if role.is_size]
-        free += [role for role in sizes if not made.takes(role.name) or any(is_named(name, role) for name in asked)]
+        free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
         called = _call_binding(subject, method, free, examples)
         if called is None:

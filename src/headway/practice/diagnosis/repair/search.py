@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy
 
-from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_by_inputs
+from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_axes, num_numbers, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
 from headway.practice.diagnosis.reading.subject import Subject
@@ -41,7 +41,6 @@ from headway.practice.diagnosis.repair.text import edits_of, num_characters, say
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
 from headway.practice.diagnosis.repair.twins import is_of_twins
 from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
-from headway.practice.exercise import Probe
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
@@ -336,7 +335,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
             probe.name in search.refused,
             probe.beyond is not None,
             -num_lines[probe.name],
-            0 if trial.has_answers or not trial.call.is_instance else -_num_axes(probe),  # a module may need a batch
+            0 if trial.has_answers or not trial.call.is_instance else -num_axes(probe.inputs),  # a module may need a batch
             num_numbers(probe.inputs),
         )
     )
@@ -344,10 +343,6 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
     rivals = Rivals(trial, trials)
     search.rivals = None if search.first is not None and rivals.suit(*search.first) else rivals
     return search
-
-
-def _num_axes(probe: Probe) -> int:
-    return max((numpy.ndim(value) for value in probe.inputs.values()), default=0)
 
 
 def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = float("inf")) -> Sequence[Change]:

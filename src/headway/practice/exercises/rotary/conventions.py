@@ -9,6 +9,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
+from headway.practice.message import Message
 from headway.practice.recipes.encoding import without
 from headway.practice.texts import Texts
 
@@ -136,28 +137,22 @@ SHAPES = optional(
     _shaped("(seq_len, 1, …)", lambda each, x: each[:, None]),
     _shaped("(seq_len, 1, 1, …)", lambda each, x: each[:, None, None]),
 )
-SINE_FIRST, NOT_SINE_FIRST = r"^sin_?cos", r"^(?!sin_?cos)"
+SINE_FIRST, COSINE_FIRST = r"^sin_?cos", r"^(?!sin_?cos)"
 """Patterns of the names of a parameter for both tables that say which one comes first."""
+
+
+def _as_one(says: Message, join: Callable[[Any, Any], Any], named: str = COSINE_FIRST) -> Convention:
+    return Convention(says, encode=_joined(join), role="tables", named=named)
+
+
 FORMS = optional(
-    Convention(TEXTS["complex_table"], encode=_joined(lambda cos, sin: cos + 1j * sin), role="tables", named=NOT_SINE_FIRST),
-    Convention(
-        TEXTS["takes_cosine_sine_stacked_along_last"],
-        encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
-        role="tables",
-        named=NOT_SINE_FIRST,
-    ),
-    Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables", named=NOT_SINE_FIRST),
-    Convention(
-        TEXTS["takes_cosine_sine_stacked_along_first"],
-        encode=_joined(lambda cos, sin: numpy.stack([cos, sin])),
-        role="tables",
-        named=NOT_SINE_FIRST,
-    ),
-    Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables", named=NOT_SINE_FIRST),
-    Convention(TEXTS["takes_sine_cosine_tuple"], encode=_joined(lambda cos, sin: (sin, cos)), role="tables", named=SINE_FIRST),
-    Convention(
-        TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables", named=NOT_SINE_FIRST
-    ),
+    _as_one(TEXTS["complex_table"], lambda cos, sin: cos + 1j * sin),
+    _as_one(TEXTS["takes_cosine_sine_stacked_along_last"], lambda cos, sin: numpy.stack([cos, sin], -1)),
+    _as_one(TEXTS["takes_cosine_sine_joined_along_last"], concatenate),
+    _as_one(TEXTS["takes_cosine_sine_stacked_along_first"], lambda cos, sin: numpy.stack([cos, sin])),
+    _as_one(TEXTS["takes_cosine_sine_tuple"], lambda cos, sin: (cos, sin)),
+    _as_one(TEXTS["takes_sine_cosine_tuple"], lambda cos, sin: (sin, cos), SINE_FIRST),
+    _as_one(TEXTS["takes_angles_radians"], lambda cos, sin: numpy.arctan2(sin, cos)),
 )
 POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
