@@ -69,6 +69,7 @@ PARTS_OF_FUNCTIONS = {
     "cross_entropy": ("next_token_loss",),
     "bpe_decode": ("generate",),
     "self_attention": ("causal_self_attention", "multi_head_attention"),
+    "learned_positions": ("sinusoidal_positions",),
 }
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 

@@ -120,7 +120,7 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
                     vars(module)[statement.name] = broken(statement.name, error)
                 else:
                     unset.add(statement.name)
-        elif _is_choice_of_values(statement) or ast.unparse(statement).startswith("sys.path."):
+        elif _is_choice(statement) or ast.unparse(statement).startswith("sys.path."):
             with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                 exec(code, module.__dict__)
         elif isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -142,14 +142,16 @@ def _set_as_main(module: ModuleType, tree: ast.Module) -> None:
         vars(module).update(_settings(statement, vars(module)))
 
 
-def _is_choice_of_values(statement: ast.stmt) -> bool:
-    """Return True for an `if` that only chooses values: no branch has more than assignments and imports."""
-    if not isinstance(statement, ast.If):
+def _is_choice(statement: ast.stmt) -> bool:
+    """Return True for an `if` or `try` that only chooses values: no branch has more than assignments, imports and definitions."""
+    if not isinstance(statement, ast.If | ast.Try):
         return False
-    return all(
-        isinstance(each, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Pass) or _is_choice_of_values(each)
-        for each in (*statement.body, *statement.orelse)
-    )
+    handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
+    return all(isinstance(each, SETTING) or _is_choice(each) for each in (*statement.body, *handlers, *statement.orelse))
+
+
+SETTING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Pass, ast.FunctionDef, ast.ClassDef)
+"""Statements that set names."""
 
 
 def _settings(statement: ast.Assign | ast.AnnAssign, known: Mapping[str, object]) -> dict[str, object]:

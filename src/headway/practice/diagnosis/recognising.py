@@ -43,6 +43,10 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
 
+SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
+"""Pattern of the source of a table of positions that is computed, not learned."""
+
+
 def recognised(subject: Subject) -> Exercise | None:
     """Return the exercise of a subject, or None.
 
@@ -50,7 +54,8 @@ def recognised(subject: Subject) -> Exercise | None:
     counts only if it can be called as its exercise.
     """
     if subject.is_method:
-        return exercise("generate")
+        is_of_pairs = re.search("bigram", subject.name, re.IGNORECASE)  # of a model that sees one token, or of one that has outgrown its name
+        return _first_correct(subject, ("generate",)) if is_of_pairs else exercise("generate")
     if inspect.isfunction(subject.value) and re.match(NO_PART, subject.short_name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
@@ -70,13 +75,15 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
+    if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, subject.code):
+        likely = [exercise("sinusoidal_positions"), *likely]
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (
         None
         if likely or subject.is_private
         else (
-            as_model(subject) or as_layer(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
+            as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
         )
     )
 
@@ -135,26 +142,27 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
     return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
 
 
-MODEL = r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])"
-"""Pattern of the source of a whole model: it embeds token ids."""
+FORMS = (
+    (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
+    (
+        r"(?is)\A(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)",
+        ("transformer_block", "encoder_layer", "decoder_layer"),
+    ),
+    (
+        r"(?is)\A(?!.*(att|soft_?max|conv|recurrent|lstm))(?=.*(Linear|Dense)\(.*(Linear|Dense)\()(?=.*[gr]elu|silu|swish)",
+        ("feed_forward", "gated_feed_forward"),
+    ),
+)
+"""Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
+feed-forward; what has two linear layers and an activation."""
 
 
-def as_model(subject: Subject) -> Exercise | None:
-    """Return the exercise of whole models for a class of any name that is one, if it is correct: a name that says nothing accuses nobody."""
-    if not inspect.isclass(subject.value) or not re.search(MODEL, subject.own_source):
+def as_form(subject: Subject) -> Exercise | None:
+    """Return the exercise of a class of any name whose source has the form of a part, if it is correct: a name that says nothing accuses nobody."""
+    if not inspect.isclass(subject.value):
         return None
-    return _first_correct(subject, ("gpt2",))
-
-
-OF_LAYER = r"(?is)(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)"
-"""Pattern of the source of a layer: it has an attention and a feed-forward."""
-
-
-def as_layer(subject: Subject) -> Exercise | None:
-    """Return the exercise of a layer for a class of any name that is one, if it is correct."""
-    if not inspect.isclass(subject.value) or not re.match(OF_LAYER, subject.own_source):
-        return None
-    return _first_correct(subject, ("transformer_block", "encoder_layer", "decoder_layer"))
+    names = [name for pattern, group in FORMS if re.search(pattern, subject.own_source) for name in group]
+    return _first_correct(subject, names)
 
 
 OF_LINEAR = r"(?i)conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"

@@ -141,6 +141,9 @@ MODELS = optional(
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(TEXTS["translates"], _as_translation, role="start_token"),
     Convention(TEXTS["model_returns_pair"], _model_returning("pair"), role="model"),
+    Convention(
+        TEXTS["model_returns_triple"], _model_returning("triple"), role="model", source=r"\w+ *, *\w+ *, *\w+ *= *(self\.)?(?!range)\w+\("
+    ),
     Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
     Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
     Convention(encode=_model_returning("lists"), role="model"),

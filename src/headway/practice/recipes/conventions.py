@@ -130,7 +130,7 @@ NUM_AXES = optional(
         _batch_of_two,
         _first_of_batch,
         role="x",
-        source=r"einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b",
+        used_source=r"(?i)einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b",
     ),
     Convention(
         TEXTS["vectors"],

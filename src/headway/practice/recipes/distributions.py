@@ -56,6 +56,7 @@ def _scattered(answer: Any, inputs: Inputs) -> Any:
     """Decode (values, token ids), as returned by topk."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(each, numpy.ndarray) for each in answer)):
         return answer
+    answer = _first_row(answer, inputs)
     values, ids = answer if answer[1].dtype.kind in "iu" else answer[::-1]
     logits = inputs["logits"]
     if ids.dtype.kind not in "iu" or ids.shape != values.shape or ids.shape[:-1] != logits.shape[:-1] or not (ids < logits.shape[-1]).all():
@@ -88,6 +89,8 @@ def _token(answer: Any, inputs: Inputs) -> Any:
 
 
 def _first_row(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple):
+        return tuple(_first_row(each, inputs) for each in answer)
     is_row = inputs["logits"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim == 2 and len(answer) == 1
     return answer[0] if is_row else answer
 

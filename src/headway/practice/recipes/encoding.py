@@ -19,5 +19,11 @@ def changed(**changes: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
 
 
 def first_of_tuple(least: int = 1) -> Callable[[Any, Inputs], Any]:
-    """Return a decoding to the first element of a tuple of this length or longer; other outputs stay."""
-    return lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= least else answer
+    """Return a decoding to the first element of a tuple of this length or longer that is not None; other outputs stay."""
+
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        if not (isinstance(answer, tuple) and len(answer) >= least):
+            return answer
+        return next((each for each in answer if each is not None), None)
+
+    return decode

@@ -60,7 +60,8 @@ OF_CONTEXT = (
 class ToyModel:
     """Causal model with positions and a context of context_size tokens; the seed determines its weights.
 
-    form          output: "logits", "pair" (logits, cache), "attribute" (.logits, ["logits"]), "last" (last position only) or "lists"
+    form          output: "logits", "pair" (logits, cache), "triple" (logits, None, cache), "attribute" (.logits, ["logits"]), "last" (last position
+                  only) or "lists"
     needs_cache   True if every call but the first requires a cache
     caches        the caches
     """
@@ -109,8 +110,8 @@ class ToyModel:
         given = to_numpy(token_ids) if hasattr(token_ids, "shape") else numpy.asarray(token_ids, dtype=numpy.int64)
         if given.dtype.kind not in "iu":
             raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
-        cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "attribute"))
-        if self.form == "pair" and cache.is_returned:  # one that the caller made is changed in place
+        cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "triple", "attribute"))
+        if self.form in ("pair", "triple") and cache.is_returned:  # one that the caller made is changed in place
             cache = cache.following()
         if self.needs_cache and self.caches.num_calls and not cache.length:
             raise NoCacheError(TEXTS["no_cache"])
@@ -122,6 +123,8 @@ class ToyModel:
         output: Any = like(logits.view(OwnData), token_ids)
         if self.form == "pair":
             return output, cache
+        if self.form == "triple":
+            return output, None, cache
         return Fields(logits=output, past_key_values=cache) if self.form == "attribute" else output
 
     forward = __call__

@@ -208,7 +208,7 @@ class StackCall(InstanceCall):
             stack.events.clear()
         answer = super().forward(instance, arguments)
         while isinstance(answer, tuple | list) and answer:
-            answer = answer[0]
+            answer = next((each for each in answer if each is not None), None)
         answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
         length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
         answer = as_numbers(answer)

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any
@@ -57,9 +57,31 @@ MOST_YIELDED = 1000
 
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
-    """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
+    """Return the call that binds the function's parameters to the roles by name, and then by position; an empty list if they do not match.
+
+    If no probe has these roles, the parameters without a known name are those that a probe has, in order.
+    """
     binding = _bound_to_first(subject, exercise) or bind(subject, exercise.roles)
-    return [] if binding is None else [(call_class or Call)(subject, binding, library)]
+    kind = call_class or Call
+    named = [] if binding is None else [kind(subject, binding, library)]
+    every = [probe.inputs for probe in exercise.probes()]
+    if any(call.fits(inputs | call.sizes(inputs)) for call in named for inputs in every):
+        return named
+    return [kind(subject, each, library) for each in _bound_as_probes(subject, exercise, every)] or named
+
+
+def _bound_as_probes(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Iterator[Binding]:
+    """Yield the bindings under which the parameters without a known name are the operands of a probe, in order."""
+    tried: set[frozenset[str]] = set()
+    for inputs in every:
+        roles = [role for role in exercise.roles if role.name in inputs]
+        names = frozenset(role.name for role in roles)
+        if names in tried:
+            continue
+        tried.add(names)
+        binding = bind(subject, roles)
+        if binding is not None and all(binding.takes(role.name) for role in roles if role.neutral is MISSING and role.size_of is None):
+            yield binding
 
 
 def _bound_to_first(subject: Subject, exercise: Exercise) -> Binding | None:

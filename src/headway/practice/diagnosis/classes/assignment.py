@@ -124,6 +124,9 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     needed = {role.name for role in roles if not role.is_optional and inputs.get(role.name) is not None}
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
         found += _assignments(groups, {}, inputs, exercise)
+    shaped = {name: held for name, held in named.items() if _has_shape(groups[name], held, inputs)}
+    if shaped != named:  # next to `w12`, `w3` is the projection back
+        found += [each for each in _assignments(groups, shaped, inputs, exercise) if needed <= each.roles]
     return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
 
 

@@ -49,16 +49,19 @@ class Config:
         base: Any = None,
         names: Iterable[str] = (),
         optional: Collection[str] = (),
+        groups: Collection[str] = (),
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
-        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True), optional)
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True), optional, groups)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if re.fullmatch(COPIES, name):
             return lambda *_: self
-        sizes, roles, dropout, base, meant, optional = self.__dict__["_made_from"]
+        sizes, roles, dropout, base, meant, optional, groups = self.__dict__["_made_from"]
+        if name in groups and name not in ({} if base is None else fields_of(base)):
+            return self
         role = meant.get(name) or roles_of_names([name], roles).get(name)
         value = _value_of(name, role, sizes, dropout)
         if value is not NOTHING:
@@ -127,6 +130,18 @@ def fields_read(subject: Subject, name: str) -> frozenset[str]:
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
     """Return the fields of a variable that the file's code can do without, because it reads them by getattr with a default."""
     return _optional_in(subject.file_source, name)
+
+
+def groups_of_fields(subject: Subject, name: str) -> frozenset[str]:
+    """Return the fields of a variable that hold fields themselves: `MODEL` for `config["MODEL"]["width"]`."""
+    return _groups_in(subject.code, name)
+
+
+@cache
+def _groups_in(text: str, name: str) -> frozenset[str]:
+    of_variable = rf"(?<![\w.])(?:self\.)?{re.escape(name)}"
+    items = re.findall(rf"{of_variable}\[['\"](\w+)['\"]\](?:\[['\"]\w|\.get\()", text)
+    return frozenset({*items, *re.findall(rf"{of_variable}\.(\w+)\.(?=[a-z_]\w*\b(?!\())", text)} - ARRAY_ATTRIBUTES)
 
 
 @cache

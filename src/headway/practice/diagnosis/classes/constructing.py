@@ -25,6 +25,7 @@ from headway.practice.diagnosis.classes.configs import (
     fields_needed,
     fields_of,
     fields_read,
+    groups_of_fields,
     is_size_role,
     optional_fields,
 )
@@ -109,7 +110,7 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     meant = _settings_meant(subject, name, sizes)
     if meant:
         fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
-    return Config(sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name))
+    return Config(sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name))
 
 
 ACTIVATIONS = ("gelu", "relu", "silu", "swish")
@@ -348,6 +349,9 @@ WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
 OF_OTHERS = r"\b(Callable|Module|str)\b"
 """Pattern of annotations of parameters that are no sizes."""
 
+OWN_WIDTH = r"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?"
+"""Pattern of the names of the width of the output, or of the input, of a part that keeps its width."""
+
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
 
@@ -373,11 +377,15 @@ def _constructor_bindings(
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
     fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
     unknown: list[str] = []
+    is_projection = {"d_in", "d_out"} & {role.name for role in roles}
+    width = None if is_projection else next((role for role in bound.values() if role.name == "hidden_size"), None)
     for parameter in open_ones:
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
         value = False if parameter.annotation in (bool, "bool") else neutral_value(parameter.name)
-        if value is NOTHING:
+        if value is NOTHING and width is not None and re.fullmatch(OWN_WIDTH, parameter.name):
+            bound[parameter.name] = width
+        elif value is NOTHING:
             unknown.append(parameter.name)
         else:
             fixed[parameter.name] = value

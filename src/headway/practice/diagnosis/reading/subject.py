@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import re
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from headway.practice.diagnosis.reading.trees import functions_in, parameters_in, stored_in
+from headway.practice.names import fitting
 
 Result = TypeVar("Result")
 
@@ -303,8 +305,23 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
     if not method:
         return held
     value = vars(held).get(method) if inspect.isclass(held) else None
-    value = value.__func__ if isinstance(value, staticmethod) else value
-    return value if inspect.isfunction(value) else None
+    if isinstance(value, staticmethod):
+        return value.__func__ if inspect.isfunction(value.__func__) else None
+    if not inspect.isfunction(value):
+        return None
+    return value if re.fullmatch(METHODS, method) else _without_instance(value, held)
+
+
+def _without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any]:
+    """Return a method that needs no state as a function of its operands."""
+
+    @functools.wraps(method)
+    def called(*operands: Any, **options: Any) -> Any:
+        return method(owner.__new__(owner), *operands, **options)
+
+    signature = inspect.signature(method)
+    called.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore[attr-defined]
+    return called
 
 
 METHODS = r"generate(_text|_tokens)?"
@@ -312,14 +329,54 @@ METHODS = r"generate(_text|_tokens)?"
 
 
 def methods(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the methods of a file's classes that are parts of their own, as Class.method: static ones, and those that generate text."""
+    """Return the methods of a file's classes that are parts of their own, as Class.method: those that need no state, and those that generate text."""
     classes = (node for node in definitions(tree).values() if isinstance(node, ast.ClassDef))
+    found: dict[str, ast.stmt] = {}
+    for owner in classes:
+        own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
+        stateless = _stateless(own)
+        for name, node in own.items():
+            if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
+                found[f"{owner.name}.{name}"] = node
+    return found
+
+
+def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """Return the methods of a class that are named as parts and read nothing of their instance but other such methods.
+
+    Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts.
+    """
+    read = {name: _read_of_self(node) for name, node in own.items() if not node.decorator_list}
+    free = {name for name, attributes in read.items() if attributes is not None}
+    while reading := {name for name in free if not (read[name] or set()) <= free}:
+        free -= reading
     return {
-        f"{owner.name}.{node.name}": node
-        for owner in classes
-        for node in owner.body
-        if isinstance(node, ast.FunctionDef) and (re.fullmatch(METHODS, node.name) or (_is_static(node) and not node.name.startswith("__")))
+        name
+        for name in free
+        if not re.fullmatch(CALLED_OF_INSTANCES, name)
+        and (likely := fitting(name)[0])
+        and not likely[0].startswith("bpe_")
+        and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
     }
+
+
+CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
+"""Pattern of the names of methods that are the call of their class, or give access to a part of it."""
+
+
+def _read_of_self(method: ast.FunctionDef) -> set[str] | None:
+    """Return the attributes that a method reads of its instance; None if it uses the instance in another way."""
+    instance = next(iter(parameters_in(method)), None)
+    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == instance]
+    reads = [
+        node
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == instance
+    ]
+    return {node.attr for node in reads} if instance == "self" and len(uses) == len(reads) else None
 
 
 def _is_static(node: ast.FunctionDef) -> bool:
@@ -334,7 +391,7 @@ def first_line(node: ast.stmt) -> int:
 def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
     """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
 
-    For a name that is defined several times, return the last definition.
+    For a name that is defined several times, return the last definition; of those in the branches of a statement, the first.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
@@ -342,7 +399,22 @@ def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
         if name is not None and not name.startswith("__"):
             found.pop(name, None)
             found[name] = node
+        for each in _in_branches(node):
+            found.setdefault(each.name, each)
     return found
+
+
+def _in_branches(statement: ast.stmt) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Yield the functions and classes that a statement such as `if torch is not None:` or `try:` defines, but not the file run as a program."""
+    if isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test):
+        return
+    if isinstance(statement, ast.If | ast.Try):
+        handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
+        for each in (*statement.body, *handlers, *statement.orelse):
+            if isinstance(each, ast.FunctionDef | ast.ClassDef):
+                yield each
+            else:
+                yield from _in_branches(each)
 
 
 def _defined_name(node: ast.stmt) -> str | None:
