@@ -56,6 +56,7 @@ PARTS_OF_CLASSES = {
     "decoder_layer": ("transformer_block", "encoder_layer", "decoder_stack"),
     "next_token_loss": ("cross_entropy",),
     **dict.fromkeys(("encoder_stack", "decoder_stack", "encoder_decoder"), ("gpt2", "encoder_stack", "decoder_stack")),
+    "feed_forward": ("gated_feed_forward",),
     "embed": ("positioned_embedding", "learned_positions"),
     "sinusoidal_positions": ("positioned_embedding", "learned_positions"),
     "positioned_embedding": ("learned_positions",),

@@ -73,7 +73,10 @@ STEPS: dict[str, Step] = {
     "mask": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool)),
 }
 
-GELUS = optional(Convention(TEXTS["exact_gelu"], steps={"activation": activations.gelu}))
+GELUS = optional(
+    Convention(TEXTS["exact_gelu"], steps={"activation": activations.gelu}),
+    Convention(TEXTS["quick_gelu"], steps={"activation": activations.quick_gelu}, used_source=r"fast_approx|(?i:quick_?gelu)|\b1\.702"),
+)
 POST_NORM = optional(
     Convention(TEXTS["post_norm"], steps={"wire": in_turn(post, post)}, called=r"post_?(norm|ln)"),
     Convention(

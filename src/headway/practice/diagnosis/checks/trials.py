@@ -270,6 +270,17 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     return trials
 
 
+def trials_that_begin_right(subject: Subject, exercise: Exercise) -> Iterator[Trial]:
+    """Yield the trials whose first output is right: of a changed program that is judged anew, only these can be right throughout."""
+    memory = Memory()
+    for library in libraries_for(subject):
+        for place, call in enumerate(calls_of(subject, exercise, library)):
+            call.place = place
+            yield from _trials_under(call, exercise, memory, begins_right=True)
+        if memory.num_calls:
+            return
+
+
 def trials_by_inputs(subject: Subject, exercise: Exercise, library: str) -> Iterator[Trial]:
     """Yield a trial for each way to call a subject, those with correct parts in it first, and each form of its inputs, also where all raise alike."""
     for place, call in sorted(enumerate(calls_of(subject, exercise, library)), key=lambda each: not each[1].is_wired):
@@ -317,18 +328,23 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 
 
-def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_inputs: bool = False) -> Iterator[Trial]:
+def _trials_under(
+    call: Call, exercise: Exercise, memory: Memory, *, is_by_inputs: bool = False, begins_right: bool = False
+) -> Iterator[Trial]:
     """Yield one trial per combination of conventions that can express at least one probe.
 
     is_by_inputs   True for one per form of the inputs, False for one per different outputs
+    begins_right   True for only those whose first output is right
     """
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
-    answered_probes: dict[tuple[str, Encoders], tuple[Any, bool] | None] = {}
+    answered_probes: Answered = {}
     answered_choices: dict[tuple[tuple[str, Encoders], ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
     for conventions, encoded_probes in combinations(groups, unencoded):
+        if begins_right and not _begins_right(Trial(exercise, call, conventions, (), (), memory=memory), encoded_probes, answered_probes):
+            continue
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         if choice not in answered_choices:  # several conventions may encode all probes identically
             answered_choices[choice] = _answers(call, encoded_probes, answered_probes, memory)
@@ -357,21 +373,40 @@ def _trials_under(call: Call, exercise: Exercise, memory: Memory, *, is_by_input
             yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
 
 
+def _begins_right(trial: Trial, encoded_probes: Sequence[Encoded], answered_probes: Answered) -> bool:
+    """Return True if the first output for inputs that a function has to support, or else for others, is right."""
+    decoding = [convention for convention in trial.conventions if convention.decode is not PLAIN.decode]
+    for probe, encoded, ways in sorted(encoded_probes, key=lambda each: each[0].beyond is not None):
+        found = _answer(trial.call, (probe, encoded, ways), answered_probes, [], trial.memory)
+        if found is not None and not isinstance(found[0], Raised):
+            answer = decoded(found[0], decoding, probe.inputs)
+            return replace(trial, probes=(probe,), answers=(answer,)).as_rounded().matches()
+    return False
+
+
+Answered = dict[tuple[str, Encoders], tuple[Any, bool] | None]
+"""Outputs by probe and encoding, with whether the inputs were modified; None for probes that a function does not take."""
+
+
+def _answer(call: Call, probe: Encoded, answered_probes: Answered, before: Sequence[Any], memory: Memory) -> tuple[Any, bool] | None:
+    """Return the output for a probe as _run_probe does, computed once; None if the function does not take it."""
+    asked, encoded, ways = probe
+    if (asked.name, ways) not in answered_probes:  # several conventions may encode this probe identically
+        answered_probes[asked.name, ways] = _run_probe(call, encoded, before, memory) if call.fits(encoded) else None
+    return answered_probes[asked.name, ways]
+
+
 def _answers(
-    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[tuple[str, Encoders], tuple[Any, bool] | None], memory: Memory
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: Answered, memory: Memory
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
     """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
     answers: list[Any] = []
     has_changed_inputs = False
-    for probe, encoded, ways in encoded_probes:
-        if (probe.name, ways) not in answered_probes:  # several conventions may encode this probe identically
-            answered_probes[probe.name, ways] = None
-            if call.fits(encoded):
-                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, memory)
-        found = answered_probes[probe.name, ways]
+    for each in encoded_probes:
+        found = _answer(call, each, answered_probes, answers, memory)
         if found is not None:
-            kept.append(probe)
+            kept.append(each[0])
             answers.append(found[0])
             has_changed_inputs |= found[1]
     return tuple(kept), answers, has_changed_inputs

@@ -117,6 +117,15 @@ def _encoder_layers(subject: Subject) -> list[str]:
     return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, subject.own_source) else [])]
 
 
+GATED = r"gate|glu\b|\bw_?3\b|(silu|swish|sigmoid)\([^\n]*\) *\*"
+"""Pattern of the source of a feed-forward with a gate."""
+
+
+def _feed_forwards(subject: Subject) -> list[str]:
+    """Return the gated feed-forward first for a class that has a gate."""
+    return ["gated_feed_forward", "feed_forward"] if re.search(GATED, subject.code, re.IGNORECASE) else ["feed_forward"]
+
+
 def _decoder_layers(subject: Subject) -> list[str]:
     """Return the layers without cross-attention for one that takes a single sequence, as in decoder-only models."""
     if re.search(STACKS, subject.own_source):
@@ -188,5 +197,6 @@ FAMILIES = {
     "learned_positions": _embeddings("learned_positions"),
     "positioned_embedding": _embeddings("positioned_embedding"),
     "bpe_tokenizer": _tokenizers,
+    "feed_forward": _feed_forwards,
 }
 """Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

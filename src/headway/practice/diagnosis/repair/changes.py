@@ -16,7 +16,7 @@ from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import exchanged, layers_like, like_another, parallel, sublayers
+from headway.practice.diagnosis.repair.parallels import exchanged, layers_like, like_another, parallel, passed_on, residuals, sublayers
 from headway.practice.diagnosis.repair.program import Change, Findings, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
@@ -128,6 +128,7 @@ def changes(
                 idioms,
                 wrappers,
                 classes,
+                [each for each in ([] if function is None else parameters_in(function)) if each != "self"],
             )
             if gaps.name is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, gaps.name, context)
@@ -334,16 +335,19 @@ def _rewritten(
     if isinstance(node, ast.Return) and node.value is not None:
         for name, seen in context.names.variables.items():
             if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):
-                yield 1.6, [node], [ast.Return(ast.Name(name, ast.Load()))]
+                yield 0.8 if name in context.unused else 1.6, [node], [ast.Return(ast.Name(name, ast.Load()))]
     elif place == len(body) - 1 and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield 1.7, [node], [node, ast.Return(ast.Name(node.targets[0].id, ast.Load()))]
     elif place == len(body) - 1 and isinstance(node, ast.Expr):
         yield 1.5, [node], [ast.Return(node.value)]
     if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
         yield from exchanged(node, node.value, context.names.variables)
+    if isinstance(node, ast.Assign | ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+        yield from passed_on(node, context.unused_parts)
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
-        added = [*sublayers(node, context.unused_parts), *like_another(node, body, context.unused_parts)]
+        unused = context.unused_parts
+        added = [*sublayers(node, unused), *residuals(node, unused, context.operands), *like_another(node, body, unused)]
         yield from {tuple(map(ast.dump, each[2])): each for each in reversed(added)}.values()
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)

@@ -68,6 +68,7 @@ class Context:
     idioms: Sequence[ast.Call] = ()
     wrappers: Sequence[ast.Call] = ()
     classes: Sequence[str] = ()
+    operands: Sequence[str] = ()
 
     @property
     def unused_parts(self) -> list[str]:

@@ -227,8 +227,9 @@ def _put(place: Place, node: ast.AST) -> None:
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:
-    """Return the public attributes that an object holds, with the parameters, buffers and submodules of a torch module."""
+    """Return the public attributes that an object holds, with the parameters, buffers and submodules of a module."""
     held = dict(getattr(value, "__dict__", {}))
+    held |= dict(value) if isinstance(value, dict) and type(value) is not dict else {}  # modules of MLX
     for group in ("_parameters", "_buffers", "_modules"):
         inner = held.get(group)
         held |= inner if isinstance(inner, dict) else {}

@@ -6,7 +6,7 @@ import functools
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, may_apply, measured_conventions
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.assignment import wildcard_name
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import slots_of
@@ -162,11 +163,24 @@ def held_shapes(trial: Trial, subject: Subject) -> Held:
 
 
 def num_suiting(trial: Trial, held: Held) -> int:
-    """Return the number of weights of a part for which an instance holds an array of their size, in either order of the axes."""
+    """Return the number of weights of a part for which an instance holds an array of their size, in either order of the axes, or one of several."""
     inputs = trial.call.sample(trial.exercise)[0] if isinstance(trial.call, InstanceCall) else {}
     weights = [inputs.get(role.name) for role in trial.exercise.roles if role.is_weight]
     needed = Counter(tuple(sorted(each.shape)) for each in weights if isinstance(each, numpy.ndarray))
-    return (needed & Counter(tuple(sorted(shape)) for _, shape in held)).total()
+    shapes = Counter(tuple(sorted(shape)) for shape in _without_heads(held, inputs.get("num_heads", 1)))
+    wholes = [(len(fused), [inputs.get(name) for name in fused]) for fused in trial.exercise.fused]
+    joined = [(number, tuple(sorted((sum(map(len, each)), *each[0].shape[1:])))) for number, each in wholes if all(part is not None for part in each)]
+    return (needed & shapes).total() + sum(number for number, shape in joined if shape in shapes and shape not in needed)
+
+
+def _without_heads(held: Held, num_heads: int) -> Iterator[tuple[int, ...]]:
+    """Yield the shapes of arrays, one for those that there are for each head."""
+    alike: dict[tuple[str, tuple[int, ...]], int] = Counter((wildcard_name(name), shape) for name, shape in held)
+    for (name, shape), number in alike.items():
+        if "*" in name and number == num_heads > 1 and len(shape) > 1:
+            yield (shape[0] * number, *shape[1:])
+        else:
+            yield from itertools.repeat(shape, number)
 
 
 def likeliest(trials: Sequence[Trial]) -> list[Trial]:

@@ -6,11 +6,13 @@ import ast
 import copy
 import difflib
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headway.practice.diagnosis.reading.trees import is_of_self, stored_in
 from headway.practice.diagnosis.repair.observation import Seen
+from headway.practice.diagnosis.repair.templates import parsed
 
 MAX_COPIES = 6
 """Variables to which one statement is repeated."""
@@ -35,6 +37,7 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         for _, other in sorted(enumerate(body), key=lambda each: abs(each[0] - place))
         if isinstance(other, ast.Assign) and (name := _name_of(other)) not in (None, target)
     ]
+    values = [*values, *filter(None, map(_other_half, values))]
     for text, value in {ast.unparse(value): value for value in values}.items():
         if text != ast.unparse(node.value):
             yield 1.5, [node], [ast.Assign(node.targets, value)]
@@ -42,6 +45,15 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+def _other_half(value: ast.expr) -> ast.expr | None:
+    """Return the first half of a rotation for the second and the reverse: a · c − b · s for a · s + b · c."""
+    match value:
+        case ast.BinOp(ast.BinOp(a, ast.Mult(), s), ast.Add() | ast.Sub() as sign, ast.BinOp(b, ast.Mult(), c)):
+            other = ast.Sub() if isinstance(sign, ast.Add) else ast.Add()
+            return ast.BinOp(ast.BinOp(a, ast.Mult(), c), other, ast.BinOp(b, ast.Mult(), s))
+    return None
 
 
 def _stored_alike(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) -> Iterator[ast.Assign]:
@@ -128,6 +140,44 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
             added = ast.Assign(node.targets, value)
             yield 0.9, [node], [node, added]
             yield 0.9, [node], [added, node]
+
+
+NORM = r"(?i)norm|(^|_)ln"
+"""Pattern of the names of norms."""
+MAX_UNUSED_LAYERS = 2
+"""Unused layers, and unused norms, that are called."""
+
+
+def residuals(
+    node: ast.Assign, unused: Sequence[str], operands: Sequence[str]
+) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment to a variable followed by the sum of the variable and what an unused layer makes of it, normalized first or not.
+
+    unused     attributes that the function does not read
+    operands   further operands of the function, which the layer may take: a mask
+    """
+    if not isinstance(node.targets[0], ast.Name):
+        return
+    name = node.targets[0].id
+    norms = [each for each in unused if re.search(NORM, each)]
+    layers = [each for each in unused if each not in norms][:MAX_UNUSED_LAYERS]
+    others = [each for each in operands if each != name]
+    further: list[tuple[str, ...]] = [(), *((each,) for each in others), *([tuple(others)] if len(others) > 1 else [])]
+    for layer, norm, rest in itertools.product(layers, [*norms[:MAX_UNUSED_LAYERS], None], further):
+        inner = f"self.{norm}({name})" if norm else name
+        added = f"{name} + self.{layer}({', '.join((inner, *rest))})"
+        for text in (added, f"self.{norm}({name} + self.{layer}({', '.join((name, *rest))}))") if norm else (added,):
+            yield 0.9, [node], [node, ast.Assign(node.targets, parsed(text, {}))]
+
+
+def passed_on(node: ast.Assign | ast.Return, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield a statement whose value an unused layer is given, as the projection at the end of a part.
+
+    unused   attributes that the function does not read
+    """
+    for name in unused[:MAX_UNUSED_LAYERS]:
+        value = parsed(f"self.{name}(V)", {"V": node.value}) if node.value is not None else None
+        yield 1.0, [node], [ast.Return(value) if isinstance(node, ast.Return) else ast.Assign(node.targets, value)]  # type: ignore[arg-type]
 
 
 def like_another(

@@ -182,9 +182,16 @@ def _with_other_calls(searches: Sequence[Search]) -> list[Search]:
     found: list[Search] = []
     for search in searches:
         probe = search.order[0]
-        if not any(each.rivals is not None and is_called_alike(each.trial, search.trial, probe) for each in found):
+        is_known = any(each.rivals is not None and is_called_alike(each.trial, search.trial, probe) for each in found)
+        if not is_known and not any(_raises_alike(each, search) for each in found):
             found.append(search)
     return found
+
+
+def _raises_alike(one: Search, other: Search) -> bool:
+    """Return True if a program raises the same exception in the same line under two conventions: with it mended, both are tried."""
+    is_same_call = one.trial.call.place == other.trial.call.place and one.order[0].name == other.order[0].name
+    return one.raises and other.raises and is_same_call and one.own_error == other.own_error
 
 
 def _work_of(searches: Sequence[Search], place: int) -> float:

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.timeout import TooManyIterationsError
 from headway.practice.diagnosis.checks.memory import Memory
-from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_of
+from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_that_begin_right
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.donors import Donor, donors_of
@@ -42,7 +42,7 @@ MAX_FARTHER_AT_ONCE, MAX_FARTHER = 4, 16
 elements of the first one that does not; and at once and in all, because they raise another exception, or elsewhere."""
 MAX_SUITED, MAX_COST_AT_ONCE = 10, 1.5
 """Number of changed programs whose conventions are searched because another convention makes the first output right, and the cost of those at once."""
-MAX_COMPLETED, WORK_OF_COMPLETED = 8, 60
+MAX_COMPLETED, WORK_OF_COMPLETED = 12, 30
 """Changes that call an unused part after which conventions are searched at once, and the work of that: most of them end early."""
 MAX_MEASURED = 6
 """Changes after which conventions are measured again: first ones although the program does not come nearer, and second ones if it does."""
@@ -54,7 +54,7 @@ WORK_OF_INSTANCE = 2.0
 """Work of an instance that is constructed for a call."""
 ENOUGH = 4
 """Number of probes that prove a convention if no output was right before a change."""
-WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 60, 200
+WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 30, 80
 """Work of one search for conventions, of functions and of classes."""
 MAX_ASSIGNED, WORK_PER_ASSIGNMENT = 24, 60
 """Changes of constructors after which weights are assigned again, and the work of that."""
@@ -79,6 +79,7 @@ class Search:
     num_proved   probes that the last changed program matches under a convention of its own; None if it matches all of `order`
     num_reached  milestones that the program reaches on the first probe
     candidates   the changes of the program, cheapest first
+    shaped    changes after which the first output has the expected shape, and had another one before
     running   changes with which the program runs where the learner's raises
     farther   changes with which the program raises elsewhere, where another convention may suit it
     error     place and kind of the exception that the last program raised first
@@ -113,6 +114,7 @@ class Search:
     num_completed: int = 0
     num_proved: int | None = None
     candidates: Sequence[Change] = ()
+    shaped: list[Change] = field(default_factory=list)
     running: list[Change] = field(default_factory=list)
     farther: list[Change] = field(default_factory=list)
     error: tuple[str, int] | None = None
@@ -156,6 +158,11 @@ class Search:
                 suited.append(change)
                 if (before or change.cost <= MAX_COST_AT_ONCE) and self.is_right_anyhow(chosen):
                     return chosen
+            if not before and not self.raises and self._is_misshaped and len(self.shaped) < MAX_AT_ONCE and self._is_shaped(self.first):
+                self.shaped.append(change)
+                self.work -= self._work_per_search
+                if self.is_right_anyhow(chosen):
+                    return chosen
             is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
             if is_completed and self._key_of(chosen) not in self.tried:
                 self.num_completed += 1
@@ -167,7 +174,7 @@ class Search:
                 self.running.append(change)
                 if len(self.running) <= MAX_AT_ONCE and self.is_right_anyhow(chosen):
                     return chosen
-            elif not before and self.raises and self.error not in (None, self._own_error):
+            elif not before and self.raises and self.error not in (None, self.own_error):
                 self.farther.append(change)
                 if len(self.farther) <= MAX_FARTHER_AT_ONCE and self.is_right_anyhow(chosen):
                     return chosen
@@ -194,7 +201,20 @@ class Search:
         }
 
     @cached_property
-    def _own_error(self) -> tuple[str, int] | None:
+    def _is_misshaped(self) -> bool:
+        """True if the first output without a change has another shape than it should."""
+        call = call_of(self.trial, self.program.subject)
+        found = returned(replace(self.trial, call=call), self.order[0])
+        return not isinstance(found, Raised) and not self._is_shaped((self.order[0], found))
+
+    def _is_shaped(self, first: tuple[Probe, Any] | None) -> bool:
+        """Return True for an output, or the first of several, of the expected shape."""
+        answer = first[1] if first is not None else None
+        answer = answer[0] if isinstance(answer, tuple) and answer else answer
+        return first is not None and getattr(answer, "shape", None) == getattr(self.trial.expected(first[0]), "shape", ())
+
+    @cached_property
+    def own_error(self) -> tuple[str, int] | None:
         """The place and the kind of the exception that the program raises without a change."""
         call = call_of(self.trial, self.program.subject)
         return self._place_of(returned(replace(self.trial, call=call), self.order[0]))
@@ -362,8 +382,8 @@ class Search:
             return False
         self.tried.add(key)
         subject = self.program.with_changes(chosen)
-        trials = [] if subject is None else trials_of(subject, self.trial.exercise)
-        enough = [trial for trial in trials if len(trial.probes) >= self._least(trial) and not sees_what_it_masks(trial)]
+        trials = iter(()) if subject is None else trials_that_begin_right(subject, self.trial.exercise)
+        enough = (trial for trial in trials if len(trial.probes) >= self._least(trial) and not sees_what_it_masks(trial))
         right = next((trial for trial in enough if trial.is_right_where_supported() and not self._right >= _answered(trial)), None)
         self.num_proved = None if right is None else len(right.probes)
         return right is not None
