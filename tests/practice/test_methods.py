@@ -94,5 +94,45 @@ def test_static_methods_are_judged_by_their_own_names_and_private_ones_too(tmp_p
     }
 
 
+STATELESS = """
+import numpy as np
+
+class Sampler:
+    def __init__(self, seed):
+        self.seed = seed
+
+    def softmax(self, x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def attention(self, q, k, v):
+        return self.softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])) @ v
+
+    def top_k(self, logits, k):
+        return np.where(logits >= np.sort(logits, axis=-1)[..., -k][..., None], logits, -np.inf)
+
+    def relu(self, x):
+        return np.maximum(x, self.seed)
+"""
+
+
+def test_methods_that_read_no_state_of_their_instance_are_judged_as_functions(tmp_path):
+    (tmp_path / "mine.py").write_text(STATELESS)
+    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    assert {name: verdict.exercise for name, verdict in found.items() if verdict.is_correct} == {
+        "Sampler.softmax": "softmax",
+        "Sampler.attention": "scaled_dot_product_attention",
+        "Sampler.top_k": "top_k",
+    }
+    assert "Sampler.relu" not in found
+
+
+def test_a_mistake_in_a_method_without_state_is_found(tmp_path):
+    (tmp_path / "mine.py").write_text(STATELESS.replace("np.sqrt(q.shape[-1])", "q.shape[-1]"))
+    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    assert found["Sampler.attention"].status == "wrong"
+    assert found["Sampler.softmax"].is_correct
+
+
 def test_the_context_size_of_an_instance_may_be_private(tmp_path):
     assert verdict_on_method(tmp_path, TEXT.replace("WINDOW_SIZE", "_context_length")).is_correct

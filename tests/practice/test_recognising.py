@@ -328,3 +328,59 @@ def relu(x):
 def test_tensors_that_only_take_arrays_are_known(name):
     text = TENSORS.replace("self.data", f"self.{name}").replace('other, "data"', f'other, "{name}"')
     assert found_in(text)["relu"][1].is_correct
+
+
+IN_BRANCHES = """
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    torch = None
+
+if torch is not None:
+
+    class FF_network(nn.Module):
+        def __init__(self, embedding_size, num_units=116):
+            super().__init__()
+            self.ff = nn.Sequential(nn.Linear(embedding_size, num_units), nn.ReLU(), nn.Linear(num_units, embedding_size))
+
+        def forward(self, x):
+            return self.ff(x)
+
+    class Start(nn.Module):
+        def __init__(self, vocab_size, width, max_positions):
+            super().__init__()
+            self.words, self.places = nn.Embedding(vocab_size, width), nn.Embedding(max_positions, width)
+
+        def forward(self, ids):
+            return self.words(ids) + self.places(torch.arange(ids.shape[1]))
+"""
+
+
+def test_definitions_in_branches_are_judged_and_classes_of_any_name_by_their_form():
+    found = found_in(IN_BRANCHES)
+    assert found["FF_network"][0] == "feed_forward"
+    assert found["FF_network"][1].is_correct
+    assert found["Start"][0] == "learned_positions"
+    assert found["Start"][1].is_correct
+
+
+TABLE = """
+import numpy as np
+
+def pos_table(N, dim):
+    angles = np.arange(N)[:, None] / np.power(10000, 2 * (np.arange(dim) // 2) / dim)
+    table = np.zeros((N, dim))
+    table[:, 0::2], table[:, 1::2] = np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])
+    return table
+
+def ffn(inputlayer, wt1, wt2):
+    return np.maximum(0, inputlayer @ wt1) @ wt2
+"""
+
+
+def test_parameters_of_any_name_are_the_operands_of_a_probe_in_order():
+    found = found_in(TABLE)
+    assert found["pos_table"][0] == "sinusoidal_positions"
+    assert found["pos_table"][1].is_correct
+    assert found["ffn"][1].is_correct

@@ -130,6 +130,22 @@ class TransformerBlock(nn.Module):
         return x
 """
 
+SEPARATE = BLOCK.replace("x = x + self.attention(self.norm1(x))", "mixed = self.attention(self.norm1(x))\n        x = x + mixed")
+
+GATED = """
+from torch import nn
+
+class SwiGLU(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.gate_proj = nn.Linear(width, inner, bias=False)
+        self.up_proj = nn.Linear(width, inner, bias=False)
+        self.down_proj = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
+"""
+
 ADAMW = """
 import math
 import torch
@@ -298,6 +314,13 @@ SLIPS = [
     ("pair_counts", PAIRS, "zip(ids, ids[1:])", "zip(ids[:-1], ids)"),
     ("rms_norm", RMS_NORM, "x.pow(2).mean(dim=-1, keepdim=True)", "x.pow(2)"),
     ("transformer_block", BLOCK, "x = x + self.attention(self.norm1(x))", "x = x"),
+    ("transformer_block", SEPARATE, "x = x + self.ff(self.norm2(x))", "pass"),
+    (
+        "gated_feed_forward",
+        GATED,
+        "self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))",
+        "nn.functional.silu(self.gate_proj(x)) * self.up_proj(x)",
+    ),
     ("adamw", ADAMW, 'state["t"] = t + 1', 'state["t"] = t'),
     ("adamw", ADAMW, "math.sqrt(1 - beta2**t) / (1 - beta1**t)", "math.sqrt(1 - beta1**t) / (1 - beta2**t)"),
     ("multi_head_attention", FUSED, "v = qkv[:, :, self.width + self.width :]", "v = qkv[:, :, self.width : self.width + self.width]"),

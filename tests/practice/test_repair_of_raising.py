@@ -82,6 +82,21 @@ class CausalSelfAttention(nn.Module):
         weights = torch.softmax(scores.masked_fill(later, float("-inf")), dim=-1)
         return self.w_out((weights @ v).transpose(1, 2).reshape(x.shape))
 """
+FUSED = """
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.c_attn = nn.Linear(config.n_embd, 3 * config.n_embd)
+        self.c_proj = nn.Linear(config.n_embd, config.n_embd)
+        self.n_head = config.n_head
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.n_head, -1)).transpose(1, 2) for each in self.c_attn(x).split(x.shape[-1], dim=2))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.c_proj(y.transpose(1, 2).flatten(2))
+"""
 LAYERS = """
 from torch import nn
 
@@ -149,6 +164,7 @@ RAISING = [
     ("causal_self_attention", TORCH_HEADS, "self.num_heads, -1)", "self.num_heads)"),
     ("causal_self_attention", TORCH_HEADS, "        self.num_heads = num_heads\n", ""),
     ("causal_self_attention", TORCH_HEADS, "        self.w_out = nn.Linear(d_model, d_model)\n", ""),
+    ("causal_self_attention", FUSED, "3 * config.n_embd", "config.n_embd"),
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(width, 4)"),
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(4 * width)"),
     ("feed_forward", LAYERS, "nn.Linear(4 * width, width)", "width"),

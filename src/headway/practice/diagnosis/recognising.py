@@ -54,8 +54,7 @@ def recognised(subject: Subject) -> Exercise | None:
     counts only if it can be called as its exercise.
     """
     if subject.is_method:
-        is_of_pairs = re.search("bigram", subject.name, re.IGNORECASE)  # of a model that sees one token, or of one that has outgrown its name
-        return _first_correct(subject, ("generate",)) if is_of_pairs else exercise("generate")
+        return None if _sees_one_token(subject) else exercise("generate")
     if inspect.isfunction(subject.value) and re.match(NO_PART, subject.short_name, re.IGNORECASE):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
@@ -82,10 +81,14 @@ def recognised(subject: Subject) -> Exercise | None:
     return most_plausible(subject, likely, possible) or (
         None
         if likely or subject.is_private
-        else (
-            as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
-        )
+        else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
+
+
+def _sees_one_token(subject: Subject) -> bool:
+    """Return True for the generation of a bigram model, which gives its model the last token alone, as it may."""
+    is_of_pairs = re.search("bigram", subject.name, re.IGNORECASE) is not None
+    return is_of_pairs and {cause.name for cause in diagnose(subject, exercise("generate")).causes} == {"only_last_token_given"}
 
 
 def _is_grouped(subject: Subject, names: Collection[str]) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -45,6 +46,8 @@ PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk", "bk")
 KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
 MAX_CONSTRUCTIONS = 12
+MOST_REFUSED = 2
+"""Readings of a constructor, and kinds of masks after which shapes that raise are not tried any more."""
 
 
 @dataclass(frozen=True)
@@ -289,10 +292,15 @@ def _in_form(call: StackCall, exercise: Exercise) -> list[StackCall] | None:
             continue
         for has_vectors in (False, True) if "x" in inputs else (False,):
             ran: list[tuple[StackCall, tuple[bool | None, ...]]] = []
+            refused: Counter[tuple[bool, str, str]] = Counter()
             for form in _forms(call, has_vectors=has_vectors):
+                shapes = (form.is_batch_first, form.of_keys, form.of_target)
+                if refused[shapes] >= MOST_REFUSED:
+                    continue
                 formed = replace(call, form=form)
                 seen = _seen(formed, instance, inputs)
                 if seen is None:
+                    refused[shapes] += 1
                     continue
                 if all(each is True for each in seen):
                     return [_fresh(formed)]

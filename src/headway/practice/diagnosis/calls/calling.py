@@ -59,7 +59,7 @@ MOST_YIELDED = 1000
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
     """Return the call that binds the function's parameters to the roles by name, and then by position; an empty list if they do not match.
 
-    If no probe has these roles, the parameters without a known name are those that a probe has, in order.
+    If no probe has these roles, the parameters without a known name may be those that a probe has, in order.
     """
     binding = _bound_to_first(subject, exercise) or bind(subject, exercise.roles)
     kind = call_class or Call
@@ -67,7 +67,7 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
     every = [probe.inputs for probe in exercise.probes()]
     if any(call.fits(inputs | call.sizes(inputs)) for call in named for inputs in every):
         return named
-    return [kind(subject, each, library) for each in _bound_as_probes(subject, exercise, every)] or named
+    return [*named, *(kind(subject, each, library, is_guessed=True) for each in _bound_as_probes(subject, exercise, every))]
 
 
 def _bound_as_probes(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Iterator[Binding]:
@@ -112,6 +112,7 @@ class Call:
 
     has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
     place              index among the calls that the subject allows
+    is_guessed         True if the roles of some parameters are a guess, which counts only if it makes the outputs right
     num_calls          number of calls made
     """
 
@@ -122,6 +123,7 @@ class Call:
     endless: set[bool] = field(default_factory=set)
     has_full_timeout: bool = False
     place: int = 0
+    is_guessed: bool = False
     num_calls: int = 0
 
     def __call__(self, inputs: Inputs) -> Any:

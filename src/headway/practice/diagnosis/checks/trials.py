@@ -256,7 +256,10 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         ways: list[list[Trial]] = []
         for place, call in enumerate(calls_of(subject, exercise, library)):
             call.place = place
-            ways.append(_until_right(_trials_under(call, exercise, memory)))
+            tried = _until_right(_trials_under(call, exercise, memory))
+            if call.is_guessed and not any(trial.without_refused().is_right() for trial in tried):
+                continue
+            ways.append(tried)
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
             if any(trial.without_refused().matches() for trial in ways[-1]) or memory.is_used_up:

@@ -110,7 +110,9 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     meant = _settings_meant(subject, name, sizes)
     if meant:
         fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
-    return Config(sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name))
+    return Config(
+        sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name)
+    )
 
 
 ACTIVATIONS = ("gelu", "relu", "silu", "swish")

@@ -168,9 +168,9 @@ def num_suiting(trial: Trial, held: Held) -> int:
     weights = [inputs.get(role.name) for role in trial.exercise.roles if role.is_weight]
     needed = Counter(tuple(sorted(each.shape)) for each in weights if isinstance(each, numpy.ndarray))
     shapes = Counter(tuple(sorted(shape)) for shape in _without_heads(held, inputs.get("num_heads", 1)))
-    wholes = [(len(fused), [inputs.get(name) for name in fused]) for fused in trial.exercise.fused]
-    joined = [(number, tuple(sorted((sum(map(len, each)), *each[0].shape[1:])))) for number, each in wholes if all(part is not None for part in each)]
-    return (needed & shapes).total() + sum(number for number, shape in joined if shape in shapes and shape not in needed)
+    fused = [[inputs[name] for name in group] for group in trial.exercise.fused if all(inputs.get(name) is not None for name in group)]
+    wholes = {tuple(sorted((sum(map(len, parts)), *parts[0].shape[1:]))): len(parts) for parts in fused}
+    return (needed & shapes).total() + sum(number for shape, number in wholes.items() if shape in shapes and shape not in needed)
 
 
 def _without_heads(held: Held, num_heads: int) -> Iterator[tuple[int, ...]]:

@@ -148,9 +148,7 @@ MAX_UNUSED_LAYERS = 2
 """Unused layers, and unused norms, that are called."""
 
 
-def residuals(
-    node: ast.Assign, unused: Sequence[str], operands: Sequence[str]
-) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+def residuals(node: ast.Assign, unused: Sequence[str], operands: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
     """Yield an assignment to a variable followed by the sum of the variable and what an unused layer makes of it, normalized first or not.
 
     unused     attributes that the function does not read
