@@ -93,7 +93,9 @@ class CausalSelfAttention(nn.Module):
         self.n_head = config.n_head
 
     def forward(self, x):
-        q, k, v = (each.unflatten(-1, (self.n_head, -1)).transpose(1, 2) for each in self.c_attn(x).split(x.shape[-1], dim=2))
+        qkv = self.c_attn(x)
+        q, k, v = qkv.split(x.shape[-1], dim=2)
+        q, k, v = (each.unflatten(-1, (self.n_head, -1)).transpose(1, 2) for each in (q, k, v))
         y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.c_proj(y.transpose(1, 2).flatten(2))
 """
