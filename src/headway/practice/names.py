@@ -23,7 +23,7 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
+NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
@@ -71,6 +71,7 @@ PARTS_OF_FUNCTIONS = {
     "bpe_decode": ("generate",),
     "self_attention": ("causal_self_attention", "multi_head_attention"),
     "learned_positions": ("sinusoidal_positions",),
+    "causal_mask": ("padding_mask",),
 }
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 

@@ -43,6 +43,9 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
 
+OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|[<>]=?"
+"""Pattern of the source of a mask that depends on the order of positions."""
+
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
 
@@ -76,6 +79,8 @@ def recognised(subject: Subject) -> Exercise | None:
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
     if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, subject.code):
         likely = [exercise("sinusoidal_positions"), *likely]
+    if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
+        likely = [exercise("padding_mask"), *likely]
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (

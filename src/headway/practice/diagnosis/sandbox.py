@@ -38,6 +38,9 @@ TIMEOUT_SECONDS = 20.0
 LEAST_CONFIRMING_SECONDS = 5.0
 """Least time for the second process, which runs the file again."""
 
+LEAST_SHARE = 0.25
+"""Least share of the time limit that the functions after one that hangs are given."""
+
 COMPILING, COMPILED = 3.0, 1.5
 """Factors of the time limits of files that import JAX, which compiles each operation for each shape: of the diagnosis, and of repairs after it."""
 
@@ -119,20 +122,31 @@ class _Checker:
         return self.confined
 
     def examined(self) -> _Report:
-        """Return the diagnosis of all subjects."""
+        """Return the diagnosis of all subjects.
+
+        After a function at which the process ended, those that are not correct are judged again with the rest, in half of the time that there was
+        before; where that ends too early, the earlier verdict holds.
+        """
         report, ended = _Report(), list[Verdict]()
+        earlier: dict[str, Verdict] = {}
+        seconds = self.seconds
         while True:
             has_hung = any(verdict.subject == self.path.name for verdict in ended)
             skipped = tuple(verdict.subject for verdict in (*report.verdicts, *ended))
             job = Examination(self.path, self.text, self.named, skipped, is_run=not (has_hung or self.facts.trains))
-            with self.server().phase(job, self.seconds) as conversation:
+            with self.server().phase(job, seconds) as conversation:
                 last = self._read(conversation, report)
             if last is None:
-                report.verdicts = [*report.verdicts, *ended]
+                found = {verdict.subject: verdict for verdict in (*ended, *report.verdicts)}
+                report.verdicts = [*{**found, **{name: each for name, each in earlier.items() if name not in found}}.values()]
                 return report
+            is_file = last["subject"] == self.path.name
+            if not is_file:
+                earlier |= {verdict.subject: verdict for verdict in report.verdicts}
+                seconds = max(seconds / 2, self.seconds * LEAST_SHARE)
             report.verdicts = [verdict for verdict in report.verdicts if verdict.subject in report.claims]
-            ended.append(_verdict_of_ended(last, conversation.ended_for, is_file=last["subject"] == self.path.name))
-            if has_hung and last["subject"] == self.path.name:
+            ended.append(earlier.get(last["subject"]) or _verdict_of_ended(last, conversation.ended_for, is_file=is_file))
+            if has_hung and is_file:
                 report.verdicts = [*report.verdicts, *ended[:-1]]
                 return report
 

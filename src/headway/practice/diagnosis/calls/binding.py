@@ -116,7 +116,8 @@ def bind_parameters(
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
             bystander = DEVICE
-        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
+        by_place = (role for role in free if not (role.may_change and role.neutral is None) and (unnamed is None or role in unnamed))
+        role = bystander or next(by_place, None)
         if role is None:
             return None
         bound[parameter.name] = role
