@@ -90,14 +90,30 @@ class Trial:
         if not is_shaped or self.is_same(probe, answer):
             return False
         is_told_apart = len(set(answer.shape)) > 1
-        return num_axes(probe.inputs) <= 2 or (is_told_apart and any(self.is_same(probe, answer, (each,)) for each in self._avoided))
+        return num_axes(probe.inputs) <= 2 or (is_told_apart and self._is_of_avoided(probe, answer))
+
+    def _is_of_avoided(self, probe: Probe, answer: Any) -> bool:
+        """Return True for the output of a known mistake that some correct output shows to be absent."""
+        key = (*self._right, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
+        if key not in self.memory.of_avoided:
+            self.memory.of_avoided[key] = answer, any(self.is_same(probe, answer, (each,)) for each in self._avoided)
+        return self.memory.of_avoided[key][1]
 
     @cached_property
+    def _right(self) -> tuple[Hashable, ...]:
+        """The conventions, the rounding and the names of the probes whose outputs are correct."""
+        pairs = zip(self.probes, self.answers, strict=True)
+        return self._with_steps, self.decimals, tuple(probe.name for probe, answer in pairs if self.is_same(probe, answer))
+
+    @property
     def _avoided(self) -> list[Mistake]:
         """The known mistakes that some correct output shows to be absent."""
-        pairs = [*zip(self.probes, self.answers, strict=True)]
-        right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
-        return [each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)]
+        if self._right not in self.memory.avoided:
+            right = [probe for probe in self.probes if probe.name in self._right[-1]]  # type: ignore[operator]
+            self.memory.avoided[self._right] = [
+                each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)
+            ]
+        return self.memory.avoided[self._right]
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the expected shape."""
@@ -274,7 +290,7 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
 
 def trials_that_begin_right(subject: Subject, exercise: Exercise) -> Iterator[Trial]:
-    """Yield the trials whose first output is right: of a changed program that is judged anew, only these can be right throughout."""
+    """Yield the trials whose first output is right: only these can be right throughout."""
     memory = Memory()
     for library in libraries_for(subject):
         for place, call in enumerate(calls_of(subject, exercise, library)):
