@@ -145,3 +145,14 @@ class right_gated_gelu_of_a_computed_width(nn.Module):
 
     def forward(self, x):
         return self.net(x)
+
+
+class Right_gate_and_value_in_one_projection_with_three_widths(nn.Module):
+    def __init__(self, input_dim, hidden_dim, output_dim):
+        super().__init__()
+        self.w12 = nn.Linear(input_dim, 2 * hidden_dim, bias=False)
+        self.w3 = nn.Linear(hidden_dim, output_dim, bias=False)
+
+    def forward(self, x):
+        gate, value = self.w12(x).chunk(2, dim=-1)
+        return self.w3(nn.functional.silu(gate) * value)

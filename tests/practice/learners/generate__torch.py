@@ -229,3 +229,11 @@ def right_reads_logits_of_a_dict(model, input_ids, max_new_tokens=20, do_sample=
         if eos_token_id is not None and (chosen == eos_token_id).all():
             break
     return input_ids
+
+
+def right_of_a_model_with_a_loss_and_a_cache(model, start_tokens, block_size, max_new_tokens):
+    tokens, past = start_tokens, None
+    for _ in range(max_new_tokens):
+        logits, _, past = model(tokens[:, -block_size:] if past is None else tokens[:, -1:], past_kv=past)
+        tokens = torch.cat([tokens, logits[:, -1, :].argmax(dim=-1, keepdim=True)], dim=1)
+    return tokens

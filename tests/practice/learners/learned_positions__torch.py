@@ -104,3 +104,12 @@ class Right_of_one_length(nn.Module):
 
     def forward(self, patches):
         return patches + self.positions
+
+
+class Right_of_patches_and_a_class_token(nn.Module):
+    def __init__(self, num_patches, d_model):
+        super().__init__()
+        self.positions = nn.Parameter(0.02 * torch.randn(num_patches + 1, d_model))
+
+    def forward(self, x):
+        return x + self.positions

@@ -43,7 +43,7 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
 
-OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|[<>]=?"
+OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("

@@ -175,7 +175,14 @@ def _shorter() -> list[Inputs]:
     return [inputs for inputs in with_x if _length(inputs) < len(inputs["table"]) and "offset" not in inputs]
 
 
+def _as_patches(inputs: Inputs) -> Inputs | None:
+    """Return a table of as many rows as there are patches, and one for the class token."""
+    found = _as_long(inputs)
+    return None if found is None else found | {"max_seq_len": found["max_seq_len"] - 1}
+
+
 LENGTHS = optional(one_length(_as_long, _shorter))
+PATCHES = optional(one_length(_as_patches, _shorter, named="constructor__.*patch"))
 ADDS = optional(
     Convention(TEXTS["rows_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, called=r"."),
@@ -245,5 +252,5 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(TAKES, LISTS, ADDS, NORMS, RETURNS, LENGTHS),
+    conventions=(TAKES, LISTS, ADDS, NORMS, RETURNS, LENGTHS, PATCHES),
 )

@@ -42,10 +42,15 @@ RETURNS = optional(Convention(SEVERAL_VALUES, decode=first_of_tuple()))
 """Values returned in addition to the output, such as what a backward pass needs."""
 
 
-def one_length(encode: Callable[[Inputs], Inputs | None], shorter: Callable[[], Sequence[Inputs]]) -> Convention:
+def one_length(
+    encode: Callable[[Inputs], Inputs | None],
+    shorter: Callable[[], Sequence[Inputs]],
+    named: str = r"constructor__(?!.*(max|context|block|limit))",
+) -> Convention:
     """Return the convention of a table of positions for sequences of one length, which the class is constructed with.
 
     encode    probe inputs → inputs with a table as long as the sequence
+    named     pattern of the names of parameters for the length
     shorter   inputs whose sequences are shorter than the table; a class of this convention raises for all of them
     """
     found = Convention(TEXTS["one_length"], encode)
@@ -53,7 +58,7 @@ def one_length(encode: Callable[[Inputs], Inputs | None], shorter: Callable[[], 
     def read(ask: Callable[[Inputs], Any]) -> Convention | None:
         return found if all(isinstance(ask(each), Raised) for each in shorter()) else None
 
-    return Convention(reads=read, role="max_seq_len", named=r"constructor__(?!.*(max|context|block|limit))")
+    return Convention(reads=read, role="max_seq_len", named=named)
 
 
 def _batch_of_two(inputs: Inputs) -> Inputs | None:

@@ -94,26 +94,30 @@ class Trial:
 
     def _is_of_avoided(self, probe: Probe, answer: Any) -> bool:
         """Return True for the output of a known mistake that some correct output shows to be absent."""
-        key = (*self._right, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
+        key = (self._proof, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
         if key not in self.memory.of_avoided:
             self.memory.of_avoided[key] = answer, any(self.is_same(probe, answer, (each,)) for each in self._avoided)
         return self.memory.of_avoided[key][1]
 
-    @cached_property
-    def _right(self) -> tuple[Hashable, ...]:
-        """The conventions, the rounding and the names of the probes whose outputs are correct."""
-        pairs = zip(self.probes, self.answers, strict=True)
-        return self._with_steps, self.decimals, tuple(probe.name for probe, answer in pairs if self.is_same(probe, answer))
-
     @property
     def _avoided(self) -> list[Mistake]:
         """The known mistakes that some correct output shows to be absent."""
-        if self._right not in self.memory.avoided:
-            right = [probe for probe in self.probes if probe.name in self._right[-1]]  # type: ignore[operator]
-            self.memory.avoided[self._right] = [
+        if self._proof not in self.memory.avoided:
+            right = [probe for probe in self.probes if probe.name in self._names_of_right]
+            self.memory.avoided[self._proof] = [
                 each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)
             ]
-        return self.memory.avoided[self._right]
+        return self.memory.avoided[self._proof]
+
+    @cached_property
+    def _names_of_right(self) -> tuple[str, ...]:
+        """The names of the probes whose outputs are correct."""
+        return tuple(probe.name for probe, answer in zip(self.probes, self.answers, strict=True) if self.is_same(probe, answer))
+
+    @cached_property
+    def _proof(self) -> Hashable:
+        """The correct outputs, which show what is absent."""
+        return self._with_steps, self.decimals, self._names_of_right
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the expected shape."""

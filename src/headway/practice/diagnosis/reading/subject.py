@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.trees import functions_in, parameters_in, stored_in
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, parameters_in, stored_in
 from headway.practice.names import fitting
 
 Result = TypeVar("Result")
@@ -366,17 +366,10 @@ CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare
 
 def _read_of_self(method: ast.FunctionDef) -> set[str] | None:
     """Return the attributes that a method reads of its instance; None if it uses the instance in another way."""
-    instance = next(iter(parameters_in(method)), None)
-    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == instance]
-    reads = [
-        node
-        for node in ast.walk(method)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == instance
-    ]
-    return {node.attr for node in reads} if instance == "self" and len(uses) == len(reads) else None
+    attributes = [node for node in ast.walk(method) if is_of_self(node)]
+    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == "self"]
+    is_read_only = len(uses) == len(attributes) and all(isinstance(node.ctx, ast.Load) for node in attributes)
+    return {node.attr for node in attributes} if is_read_only and parameters_in(method)[:1] == ["self"] else None
 
 
 def _is_static(node: ast.FunctionDef) -> bool:

@@ -164,8 +164,9 @@ def residuals(node: ast.Assign, unused: Sequence[str], operands: Sequence[str]) 
     for layer, norm, rest in itertools.product(layers, [*norms[:MAX_UNUSED_LAYERS], None], further):
         inner = f"self.{norm}({name})" if norm else name
         added = f"{name} + self.{layer}({', '.join((inner, *rest))})"
+        cost = 0.5 if norm and len(layers) == 1 else 0.9
         for text in (added, f"self.{norm}({name} + self.{layer}({', '.join((name, *rest))}))") if norm else (added,):
-            yield 0.9, [node], [node, ast.Assign(node.targets, parsed(text, {}))]
+            yield cost, [node], [node, ast.Assign(node.targets, parsed(text, {}))]
 
 
 def passed_on(node: ast.Assign | ast.Return, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
