@@ -324,7 +324,7 @@ def _without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., A
     return called
 
 
-METHODS = r"generate(_text|_tokens)?"
+METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 """Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
 
 

@@ -189,8 +189,9 @@ def _with_other_calls(searches: Sequence[Search]) -> list[Search]:
 
 
 def _raises_alike(one: Search, other: Search) -> bool:
-    """Return True if a program raises the same exception in the same line under two conventions: with it mended, both are tried."""
-    return one.raises and other.raises and one.order[0].name == other.order[0].name and one.own_error == other.own_error
+    """Return True if a program that is called in one way raises alike under two conventions: with the exception mended, both are tried."""
+    is_same_call = one.trial.call.place == other.trial.call.place and one.order[0].name == other.order[0].name
+    return one.raises and other.raises and is_same_call and one.own_error == other.own_error
 
 
 def _work_of(searches: Sequence[Search], place: int) -> float:
