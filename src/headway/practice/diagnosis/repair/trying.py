@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.timeout import TooManyIterationsError
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_that_begin_right
+from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.diagnosis.repair.donors import Donor, donors_of
@@ -385,8 +386,11 @@ class Search:
         trials = iter(()) if subject is None else trials_that_begin_right(subject, self.trial.exercise)
         enough = (trial for trial in trials if len(trial.probes) >= self._least(trial) and not sees_what_it_masks(trial))
         right = next((trial for trial in enough if trial.is_right_where_supported() and not self._right >= _answered(trial)), None)
-        self.num_proved = None if right is None else len(right.probes)
-        return right is not None
+        if right is None or own_parts_cause(right) is not None:  # right with correct parts in place of its own alone
+            self.num_proved = None
+            return False
+        self.num_proved = len(right.probes)
+        return True
 
     def _least(self, trial: Trial) -> float:
         """Return the number of probes that prove the convention of a trial."""
