@@ -24,9 +24,13 @@ class Bigrams:
 """
 
 
-def verdict_on_method(tmp_path, text):
+def verdicts_on(tmp_path, text):
     (tmp_path / "mine.py").write_text(text)
-    return {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}.get("Bigrams.generate")
+    return {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+
+
+def verdict_on_method(tmp_path, text):
+    return verdicts_on(tmp_path, text).get("Bigrams.generate")
 
 
 def test_the_generate_method_of_a_model_is_judged_with_the_model_as_its_instance(tmp_path):
@@ -85,8 +89,7 @@ class MultiHeadAttention(nn.Module):
 
 @pytest.mark.slow
 def test_static_methods_are_judged_by_their_own_names_and_private_ones_too(tmp_path):
-    (tmp_path / "mine.py").write_text(STATIC)
-    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    found = verdicts_on(tmp_path, STATIC)
     assert {name: verdict.exercise for name, verdict in found.items() if verdict.is_correct} == {
         "MultiHeadAttention": "multi_head_attention",
         "MultiHeadAttention.attention": "scaled_dot_product_attention",
@@ -117,8 +120,7 @@ class Sampler:
 
 
 def test_methods_that_read_no_state_of_their_instance_are_judged_as_functions(tmp_path):
-    (tmp_path / "mine.py").write_text(STATELESS)
-    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    found = verdicts_on(tmp_path, STATELESS)
     assert {name: verdict.exercise for name, verdict in found.items() if verdict.is_correct} == {
         "Sampler.softmax": "softmax",
         "Sampler.attention": "scaled_dot_product_attention",
@@ -128,8 +130,7 @@ def test_methods_that_read_no_state_of_their_instance_are_judged_as_functions(tm
 
 
 def test_a_mistake_in_a_method_without_state_is_found(tmp_path):
-    (tmp_path / "mine.py").write_text(STATELESS.replace("np.sqrt(q.shape[-1])", "q.shape[-1]"))
-    found = {verdict.subject: verdict for verdict in check_file(tmp_path / "mine.py", seed=1)}
+    found = verdicts_on(tmp_path, STATELESS.replace("np.sqrt(q.shape[-1])", "q.shape[-1]"))
     assert found["Sampler.attention"].status == "wrong"
     assert found["Sampler.softmax"].is_correct
 

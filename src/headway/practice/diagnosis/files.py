@@ -20,7 +20,7 @@ from headway.practice.diagnosis.reading.missing import broken, broken_imports, i
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
-from headway.practice.diagnosis.reading.trees import stored_in
+from headway.practice.diagnosis.reading.trees import in_branches, stored_in
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
@@ -146,8 +146,7 @@ def _is_choice(statement: ast.stmt) -> bool:
     """Return True for an `if` or `try` that only chooses values: no branch has more than assignments, imports and definitions."""
     if not isinstance(statement, ast.If | ast.Try):
         return False
-    handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
-    return all(isinstance(each, SETTING) or _is_choice(each) for each in (*statement.body, *handlers, *statement.orelse))
+    return all(isinstance(each, SETTING) or _is_choice(each) for each in in_branches(statement))
 
 
 SETTING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Pass, ast.FunctionDef, ast.ClassDef)

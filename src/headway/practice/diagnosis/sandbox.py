@@ -138,7 +138,7 @@ class _Checker:
                 last = self._read(conversation, report)
             if last is None:
                 found = {verdict.subject: verdict for verdict in (*ended, *report.verdicts)}
-                report.verdicts = [*{**found, **{name: each for name, each in earlier.items() if name not in found}}.values()]
+                report.verdicts = [*(earlier | found).values()]
                 return report
             is_file = last["subject"] == self.path.name
             if not is_file:

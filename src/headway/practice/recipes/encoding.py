@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headway.practice.exercise import Inputs
@@ -18,12 +18,17 @@ def changed(**changes: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
     return lambda inputs: inputs | {name: change(inputs[name]) for name, change in changes.items()}
 
 
+def first_given(values: Iterable[Any]) -> Any:
+    """Return the first value that is not None; None if there is none."""
+    return next((each for each in values if each is not None), None)
+
+
 def first_of_tuple(least: int = 1) -> Callable[[Any, Inputs], Any]:
     """Return a decoding to the first element of a tuple of this length or longer that is not None; other outputs stay."""
 
     def decode(answer: Any, inputs: Inputs) -> Any:
         if not (isinstance(answer, tuple) and len(answer) >= least):
             return answer
-        return next((each for each in answer if each is not None), None)
+        return first_given(answer)
 
     return decode

@@ -56,6 +56,10 @@ OF_CONTEXT = (
 """Pattern of the names of a context size."""
 
 
+TUPLES = ("pair", "triple")
+"""Forms of output in which a cache follows the logits."""
+
+
 @dataclass(frozen=True)
 class ToyModel:
     """Causal model with positions and a context of context_size tokens; the seed determines its weights.
@@ -110,8 +114,8 @@ class ToyModel:
         given = to_numpy(token_ids) if hasattr(token_ids, "shape") else numpy.asarray(token_ids, dtype=numpy.int64)
         if given.dtype.kind not in "iu":
             raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
-        cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "triple", "attribute"))
-        if self.form in ("pair", "triple") and cache.is_returned:  # one that the caller made is changed in place
+        cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in (*TUPLES, "attribute"))
+        if self.form in TUPLES and cache.is_returned:  # one that the caller made is changed in place
             cache = cache.following()
         if self.needs_cache and self.caches.num_calls and not cache.length:
             raise NoCacheError(TEXTS["no_cache"])
@@ -121,10 +125,8 @@ class ToyModel:
         if self.form == "lists":
             return logits.tolist()
         output: Any = like(logits.view(OwnData), token_ids)
-        if self.form == "pair":
-            return output, cache
-        if self.form == "triple":
-            return output, None, cache
+        if self.form in TUPLES:
+            return (output, cache) if self.form == "pair" else (output, None, cache)
         return Fields(logits=output, past_key_values=cache) if self.form == "attribute" else output
 
     forward = __call__

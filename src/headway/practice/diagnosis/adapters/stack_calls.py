@@ -28,6 +28,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.message import Message
 from headway.practice.recipes import stacks
+from headway.practice.recipes.encoding import first_given
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/stacks")
@@ -211,7 +212,7 @@ class StackCall(InstanceCall):
             stack.events.clear()
         answer = super().forward(instance, arguments)
         while isinstance(answer, tuple | list) and answer:
-            answer = next((each for each in answer if each is not None), None)
+            answer = first_given(answer)
         answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
         length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
         answer = as_numbers(answer)

@@ -61,10 +61,10 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
 
     If no probe has these roles, the parameters without a known name may be those that a probe has, in order.
     """
-    binding = _bound_to_first(subject, exercise) or bind(subject, exercise.roles)
+    every = [probe.inputs for probe in exercise.probes()]
+    binding = _bound_to_first(subject, exercise, every) or bind(subject, exercise.roles)
     kind = call_class or Call
     named = [] if binding is None else [kind(subject, binding, library)]
-    every = [probe.inputs for probe in exercise.probes()]
     if any(call.fits(inputs | call.sizes(inputs)) for call in named for inputs in every):
         return named
     return [*named, *(kind(subject, each, library, is_guessed=True) for each in _bound_as_probes(subject, exercise, every))]
@@ -72,24 +72,19 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
 
 def _bound_as_probes(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Iterator[Binding]:
     """Yield the bindings under which the parameters without a known name are the operands of a probe, in order."""
-    tried: set[frozenset[str]] = set()
-    for inputs in every:
-        roles = [role for role in exercise.roles if role.name in inputs]
-        names = frozenset(role.name for role in roles)
-        if names in tried:
-            continue
-        tried.add(names)
+    for names in dict.fromkeys(map(frozenset, every)):
+        roles = [role for role in exercise.roles if role.name in names]
         binding = bind(subject, roles)
         if binding is not None and all(binding.takes(role.name) for role in roles if role.neutral is MISSING and role.size_of is None):
             yield binding
 
 
-def _bound_to_first(subject: Subject, exercise: Exercise) -> Binding | None:
+def _bound_to_first(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Binding | None:
     """Return the binding of a function that takes the only array of all probes under the name of a number; None for others.
 
     Of `sample(p, key)`, p are the probabilities.
     """
-    named, every = bind(subject, exercise.roles), [probe.inputs for probe in exercise.probes()]
+    named = bind(subject, exercise.roles)
     arrays = {name for inputs in every for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
     always = [role for role in exercise.roles if role.name in arrays and all(role.name in inputs for inputs in every)]
     if named is None or not subject.parameters or len(always) != 1 or named.takes(always[0].name):

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, parameters_in, stored_in
+from headway.practice.diagnosis.reading.trees import functions_in, in_branches, is_of_self, parameters_in, stored_in
 from headway.practice.names import fitting
 
 Result = TypeVar("Result")
@@ -392,22 +392,21 @@ def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
         if name is not None and not name.startswith("__"):
             found.pop(name, None)
             found[name] = node
-        for each in _in_branches(node):
+        for each in _defined_in_branches(node):
             found.setdefault(each.name, each)
     return found
 
 
-def _in_branches(statement: ast.stmt) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+def _defined_in_branches(statement: ast.stmt) -> Iterator[ast.FunctionDef | ast.ClassDef]:
     """Yield the functions and classes that a statement such as `if torch is not None:` or `try:` defines, but not the file run as a program."""
     if isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test):
         return
     if isinstance(statement, ast.If | ast.Try):
-        handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
-        for each in (*statement.body, *handlers, *statement.orelse):
+        for each in in_branches(statement):
             if isinstance(each, ast.FunctionDef | ast.ClassDef):
                 yield each
             else:
-                yield from _in_branches(each)
+                yield from _defined_in_branches(each)
 
 
 def _defined_name(node: ast.stmt) -> str | None:

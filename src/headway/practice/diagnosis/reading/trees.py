@@ -32,6 +32,12 @@ def returned_by(*trees: ast.AST) -> list[ast.expr]:
     return [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
 
 
+def in_branches(statement: ast.If | ast.Try) -> list[ast.stmt]:
+    """Return the statements in the branches of an `if`, or of a `try` with its handlers."""
+    handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
+    return [*statement.body, *handlers, *statement.orelse]
+
+
 def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
     """Return True for an attribute of self."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

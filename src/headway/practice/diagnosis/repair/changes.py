@@ -343,7 +343,7 @@ def _rewritten(
     if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
         yield from exchanged(node, node.value, context.names.variables)
     if isinstance(node, ast.Assign | ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
-        yield from passed_on(node, context.unused_parts)
+        yield from passed_on(node, node.value, context.unused_parts)
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
         unused = context.unused_parts

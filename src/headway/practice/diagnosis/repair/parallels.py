@@ -169,14 +169,16 @@ def residuals(node: ast.Assign, unused: Sequence[str], operands: Sequence[str]) 
             yield cost, [node], [node, ast.Assign(node.targets, parsed(text, {}))]
 
 
-def passed_on(node: ast.Assign | ast.Return, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+def passed_on(
+    node: ast.Assign | ast.Return, value: ast.expr, unused: Sequence[str]
+) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
     """Yield a statement whose value an unused layer is given, as the projection at the end of a part.
 
     unused   attributes that the function does not read
     """
     for name in unused[:MAX_UNUSED_LAYERS]:
-        value = parsed(f"self.{name}(V)", {"V": node.value}) if node.value is not None else None
-        yield 1.0, [node], [ast.Return(value) if isinstance(node, ast.Return) else ast.Assign(node.targets, value)]  # type: ignore[arg-type]
+        passed = parsed(f"self.{name}(V)", {"V": value})
+        yield 1.0, [node], [ast.Return(passed) if isinstance(node, ast.Return) else ast.Assign(node.targets, passed)]
 
 
 def like_another(

@@ -204,9 +204,8 @@ class Search:
     @cached_property
     def _is_misshaped(self) -> bool:
         """True if the first output without a change has another shape than it should."""
-        call = call_of(self.trial, self.program.subject)
-        found = returned(replace(self.trial, call=call), self.order[0])
-        return not isinstance(found, Raised) and not self._is_shaped((self.order[0], found))
+        probe, found = self._own_first
+        return not isinstance(found, Raised) and not self._is_shaped((probe, found))
 
     def _is_shaped(self, first: tuple[Probe, Any] | None) -> bool:
         """Return True for an output, or the first of several, of the expected shape."""
@@ -217,8 +216,13 @@ class Search:
     @cached_property
     def own_error(self) -> tuple[str, int] | None:
         """The place and the kind of the exception that the program raises without a change."""
-        call = call_of(self.trial, self.program.subject)
-        return self._place_of(returned(replace(self.trial, call=call), self.order[0]))
+        return self._place_of(self._own_first[1])
+
+    @cached_property
+    def _own_first(self) -> tuple[Probe, Any]:
+        """The first probe, and what the program returns for it without a change."""
+        probe = self.order[0]
+        return probe, returned(replace(self.trial, call=call_of(self.trial, self.program.subject)), probe)
 
     def _place_of(self, answer: Any) -> tuple[str, int] | None:
         """Return the kind of an exception with the last line of the file that it came from; None for another output."""
