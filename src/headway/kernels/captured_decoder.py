@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from headway.arrays import Operations, to_numpy
+from headway.arrays import Operations, fetch
 from headway.errors import HeadwayError, PromptError, UnsupportedError
 from headway.functions import KVCache
 from headway.models.decoder import logits, run_layers
@@ -191,7 +191,7 @@ class CapturedDecoder:
         tokens = torch.tensor([[0] * (num_new - len(row)) + list(row) for row in token_ids])
         logits = self._prefill(tokens.to(cache.like.device), cache) if num_new > 1 else self._decode(tokens, cache)
         cache.length += num_new
-        return to_numpy(logits)
+        return fetch(logits)
 
     def step(self, cache: CapturedKVCache, num_keys: int) -> Tensor:
         """Read one more token of every row at cache.position, attending to the first num_keys positions; return (num_rows, vocab_size) logits."""

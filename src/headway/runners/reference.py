@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy
 
-from headway.arrays import Array, array_namespace, to_numpy
+from headway.arrays import Array, array_namespace, fetch
 from headway.engine import Batch, SequenceRows
 from headway.errors import HeadwayError, OptionError, ResourceError, expect_adapter
 from headway.models.adapter import Update, with_updates
@@ -48,6 +48,14 @@ class Group:
             if self.padding is not None:
                 self.padding = _select_rows(self.padding, parents)
         self.owners = owners
+
+
+@dataclass(frozen=True)
+class Result:
+    """The logits of a group's pass, (num_rows, vocab_size), and the sequence of each row."""
+
+    sequence_ids: list[int]
+    logits: numpy.ndarray
 
 
 class ReferenceRunner:
@@ -102,18 +110,18 @@ class ReferenceRunner:
         for rows in batch:
             if rows.start == 0:
                 started.setdefault(rows.adapter, []).append(rows)
-        results: dict[int, numpy.ndarray] = {}
+        results: list[Result] = []
         for group in list(self._groups):
             continued = [rows for rows in batch if rows.start and rows.parent_id in group.owners]
             if continued:
-                results |= self._continue(group, continued)
+                results.append(self._continue(group, continued))
             else:
                 self._groups.remove(group)
         for together in started.values():
-            results |= self._start(together)
+            results.append(self._start(together))
         if not self.has_fixed_batch_size and not self.model.is_encoder_decoder:
             self._merge_groups()
-        return numpy.stack([results[rows.sequence_id] for rows in batch])
+        return _ordered(results, [rows.sequence_id for rows in batch])
 
     def release(self, sequence_ids: Sequence[int]) -> None:
         """Forget sequences. The memory of a group is freed when the last one has ended."""
@@ -126,7 +134,7 @@ class ReferenceRunner:
         """True if a smaller batch would have to be compiled again; copies of a running row then replace those that have ended."""
         return self.model.array == "jax"
 
-    def _start(self, batch: Batch) -> dict[int, numpy.ndarray]:
+    def _start(self, batch: Batch) -> Result:
         """Compute prompts together, as a group."""
         model, longest = self.model, max(len(rows.token_ids) for rows in batch)
         num_padding = numpy.array([longest - len(rows.token_ids) for rows in batch])
@@ -143,7 +151,7 @@ class ReferenceRunner:
         if model.is_encoder_decoder:
             group.source = self._encode([rows.source_ids for rows in batch])
         self._groups.append(group)
-        return self._logits_by_sequence(group, batch)
+        return Result(group.owners, self._next_logits(group, batch))
 
     def _merge_groups(self) -> None:
         """Join the groups of the same adapter."""
@@ -169,17 +177,13 @@ class ReferenceRunner:
             padding=self.model.asarray(num_padding) if num_padding.any() else None,
         )
 
-    def _continue(self, group: Group, batch: Batch) -> dict[int, numpy.ndarray]:
+    def _continue(self, group: Group, batch: Batch) -> Result:
         """Compute the next tokens of a group, some of whose sequences may have ended or branched."""
         rows = list(batch)
         if self.has_fixed_batch_size:
             rows += rows[-1:] * (len(group.owners) - len(rows))
         group.take([group.owners.index(each.parent_id) for each in rows], [each.sequence_id for each in rows])
-        return self._logits_by_sequence(group, rows)
-
-    def _logits_by_sequence(self, group: Group, batch: Batch) -> dict[int, numpy.ndarray]:
-        logits = self._next_logits(group, batch)
-        return {rows.sequence_id: row for rows, row in zip(batch, logits, strict=True)}
+        return Result(group.owners, self._next_logits(group, rows))
 
     def _next_logits(self, group: Group, batch: Batch) -> numpy.ndarray:
         """Return the logits after the last token of each row, (num_rows, vocab_size)."""
@@ -188,7 +192,7 @@ class ReferenceRunner:
         chunk = prefill_chunk(model.weights.token_embedding)
         for first in range(0, longest, chunk):
             hidden = self._hidden_states(model.asarray(tokens[:, first : first + chunk]), group)
-        logits: numpy.ndarray = to_numpy(model.architecture.logits(hidden[:, -1, :], self._weights(group), model.config, ops=model.ops))
+        logits: numpy.ndarray = fetch(model.architecture.logits(hidden[:, -1, :], self._weights(group), model.config, ops=model.ops))
         return logits
 
     def _weights(self, group: Group) -> Weights:
@@ -236,3 +240,12 @@ class ReferenceRunner:
 def _select_rows(x: Array, rows: Sequence[int]) -> Array:
     selected: Array = array_namespace(x).stack([x[row] for row in rows])
     return selected
+
+
+def _ordered(results: Sequence[Result], sequence_ids: list[int]) -> numpy.ndarray:
+    """Return the logits of the sequences. They are not copied if they are the first rows of a single result."""
+    first, num_rows = results[0], len(sequence_ids)
+    if len(results) == 1 and first.sequence_ids[:num_rows] == sequence_ids:
+        return first.logits[:num_rows]
+    by_sequence = {owner: row for result in results for owner, row in zip(result.sequence_ids, result.logits, strict=True)}
+    return numpy.stack([by_sequence[each] for each in sequence_ids])
