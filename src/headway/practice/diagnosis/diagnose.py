@@ -32,7 +32,6 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
-from headway.practice.diagnosis.checks.sampling import sampling_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
@@ -40,6 +39,7 @@ from headway.practice.diagnosis.classes.parts import likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
+from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe

@@ -56,3 +56,28 @@ def test_sampling_from_other_probabilities_is_found(tmp_path, right, wrong):
     assert GENERATE.count(right) == 1
     verdict = verdict_on(tmp_path, GENERATE.replace(right, wrong))
     assert [cause.name for cause in verdict.causes] == ["sampling_differs"]
+
+
+BRANCH = """
+        token = torch.multinomial(F.softmax(logits, dim=-1), num_samples=1)
+        if temperature == 0:
+            token = warm.argmax(-1, keepdim=True)
+        idx = torch.cat((idx, token), dim=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("argmax(-1, keepdim=True)", "argmax(-1)"),
+        ("argmax(-1, keepdim=True)", "argmin(-1, keepdim=True)"),
+        ("torch.topk(logits, min(top_k, logits.size(-1))).values", "torch.topk(logits, min(top_k, logits.size(-1)))"),
+    ],
+)
+def test_a_wrong_branch_of_a_setting_is_found(tmp_path, right, wrong):
+    text = GENERATE.replace("[:, -1, :] / temperature", "[:, -1, :]\n        warm, logits = logits, logits / (temperature or 1.0)")
+    text = text.replace("        idx = torch.cat((idx, torch.multinomial(F.softmax(logits, dim=-1), num_samples=1)), dim=1)\n", BRANCH[1:])
+    assert verdict_on(tmp_path, text).is_correct
+    assert text.count(right) == 1
+    verdict = verdict_on(tmp_path, text.replace(right, wrong))
+    assert [cause.name for cause in verdict.causes] == ["sampling_differs"]
