@@ -274,9 +274,15 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     trials: list[Trial] = []
     for library in libraries:
         ways: list[list[Trial]] = []
-        for place, call in enumerate(calls_of(subject, exercise, library)):
+        calls = list(calls_of(subject, exercise, library))
+        answered: list[Answered] = [{} for _ in calls]
+        for place, call in enumerate(calls):
             call.place = place
-            tried = _until_right(_trials_under(call, exercise, memory))
+            if right := _right_from_the_first(call, exercise, memory, answered[place]):
+                return right
+        memory.num_calls = 0
+        for place, call in enumerate(calls):
+            tried = _until_right(_trials_under(call, exercise, memory, answered[place]))
             if call.is_guessed and not any(trial.without_refused().is_right() for trial in tried):
                 continue
             ways.append(tried)
@@ -293,13 +299,29 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     return trials
 
 
+def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answered_probes: Answered) -> list[Trial]:
+    """Return the trials whose first output is right if one of them is correct for what it need support; else none.
+
+    Most conventions that a subject does not follow show it by their first output, and cost one call.
+    """
+    every: list[Trial] = []
+    for trial in _trials_under(call, exercise, memory, answered_probes, begins_right=True):
+        every.append(trial)
+        if not trial.answers and any(known is not None and _ends_search(known[0]) for known in answered_probes.values()):
+            return []
+        if trial.answers and trial.matches() and all(len(trial.probes) >= len(other.probes) for other in every):
+            break
+    found = [trial for trial in _without_partial(every) if trial.answers]
+    return found if any(trial.without_refused().matches() for trial in found) else []
+
+
 def trials_that_begin_right(subject: Subject, exercise: Exercise) -> Iterator[Trial]:
     """Yield the trials whose first output is right: only these can be right throughout."""
     memory = Memory()
     for library in libraries_for(subject):
         for place, call in enumerate(calls_of(subject, exercise, library)):
             call.place = place
-            yield from _trials_under(call, exercise, memory, begins_right=True)
+            yield from (trial for trial in _trials_under(call, exercise, memory, begins_right=True) if trial.answers)
         if memory.num_calls:
             return
 
@@ -352,21 +374,30 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
 
 
 def _trials_under(
-    call: Call, exercise: Exercise, memory: Memory, *, is_by_inputs: bool = False, begins_right: bool = False
+    call: Call,
+    exercise: Exercise,
+    memory: Memory,
+    answered_probes: Answered | None = None,
+    *,
+    is_by_inputs: bool = False,
+    begins_right: bool = False,
 ) -> Iterator[Trial]:
     """Yield one trial per combination of conventions that can express at least one probe.
 
-    is_by_inputs   True for one per form of the inputs, False for one per different outputs
-    begins_right   True for only those whose first output is right
+    answered_probes   outputs that are known
+    is_by_inputs      True for one per form of the inputs, False for one per different outputs
+    begins_right      True to leave out the answers of those whose first output is wrong
     """
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
-    answered_probes: Answered = {}
+    answered_probes = {} if answered_probes is None else answered_probes
     answered_choices: dict[tuple[tuple[str, Encoders], ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
     for conventions, encoded_probes in combinations(groups, unencoded):
         if begins_right and not _begins_right(Trial(exercise, call, conventions, (), (), memory=memory), encoded_probes, answered_probes):
+            fitting = tuple(probe for probe, encoded, _ in encoded_probes if call.fits(encoded))
+            yield Trial(exercise, call, conventions, fitting, (), memory=memory)
             continue
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         if choice not in answered_choices:  # several conventions may encode all probes identically
@@ -443,6 +474,11 @@ def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memor
     memory.num_calls += 1
     with numpy.errstate(all="ignore"):
         return memory.outputs.interned(call(encoded)), call.has_changed_inputs
+
+
+def _ends_search(answer: Any) -> bool:
+    """Return True for an exception that other conventions would meet as well."""
+    return isinstance(answer, Raised) and isinstance(answer.error, (*UNAVOIDABLE, TookTooLongError))
 
 
 def is_endless(answer: Any) -> bool:

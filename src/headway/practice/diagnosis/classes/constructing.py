@@ -174,7 +174,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     names = [each.name for each in call_parameters(subject, method)]
     asked = [role for role in exercise.roles if any(is_named(name, role) for name in names)]
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
-        made = _as_used(read, subject, exercise)
+        powers = _bases_of_powers(rest, subject, exercise)
+        made = Binding({**_as_used(read, subject, exercise).role_of, **powers})
+        fixed = {name: value for name, value in fixed.items() if name not in powers}
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -240,6 +242,14 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
     return Binding({name: as_used(name, role) for name, role in made.role_of.items()})
 
 
+def _bases_of_powers(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, Role]:
+    """Return the parameter of a constructor that the class raises to a power, whatever its name, with the role of a base."""
+    base = next((role for role in exercise.roles if role.name == "base"), None)
+    if base is None or any(is_named(each.name, base) for each in parameters):
+        return {}
+    return {each.name: base for each in parameters if _uses(r"self\.", each.name, subject, after=r" *\*\* *[(-]")}
+
+
 RESHAPED = r"\.(?:reshape|view|unflatten|expand)\([^\n]*\bself\."
 """Pattern of a call that gives an array a shape with an attribute in it, up to the attribute's name."""
 
@@ -252,10 +262,10 @@ def _is_exact(name: str, subject: Subject) -> bool:
     return is_passed_on and re.search(rf"{RESHAPED}{re.escape(name)}\b", subject.used_source) is not None
 
 
-def _uses(before: str, name: str, subject: Subject) -> bool:
-    """Return True if the attribute that holds a constructor's parameter follows a pattern in a class."""
+def _uses(before: str, name: str, subject: Subject, after: str = "") -> bool:
+    """Return True if the attribute that holds a constructor's parameter is between two patterns in a class."""
     stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
-    return stored is not None and re.search(rf"{before}{stored[1]}\b", subject.code) is not None
+    return stored is not None and re.search(rf"{before}{stored[1]}\b{after}", subject.code) is not None
 
 
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:
@@ -461,7 +471,9 @@ def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tupl
         return ()
     biases = [each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias")]
     causal = [
-        each.name for each in constructor if exercise.name in CAUSAL and re.fullmatch(CAUSAL_FLAG, each.name.lower()) and _is_off(each)
+        each.name
+        for each in (constructor if exercise.name in CAUSAL else ())
+        if (re.fullmatch(CAUSAL_FLAG, each.name.lower()) and _is_off(each)) or (each.name == "mask" and each.default is False)
     ]
     return (*biases, *causal)
 
@@ -469,7 +481,7 @@ def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tupl
 CAUSAL = ("causal_self_attention", "transformer_block")
 """Exercises of what is causal in every case."""
 
-CAUSAL_FLAG = r"(is_|use_|apply_)?(causal(_mask)?|decoder|masked|autoregressive|mask_future|future_mask)"
+CAUSAL_FLAG = r"(is_|use_|apply_)?(causal(_mask)?|decoder|masked|masking|autoregressive|mask_future|future_mask)"
 """Pattern of the names of flags that ask for a causal mask."""
 
 
