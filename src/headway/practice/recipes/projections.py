@@ -140,6 +140,7 @@ _STEMS = {
     "output": ("o", "out", "output", "final", "mix"),
 }
 _OUTPUTS = ("proj", "c_proj", "fc", "dense", "linear", "projection", "to_out", "fc_out", "combine", "unify", "unifyheads")
+_PROJECTIONS = ("proj", "c_proj", "fc", "fc_out")
 
 
 _WEIGHT_FORMS = "w_{} w{} {}_proj {}_proj_weight {}_weight to_{} {}_linear linear_{} proj_{} weight_{} {}_w {}w fc_{} {}_projection".split()
@@ -148,11 +149,13 @@ _BIAS_FORMS = "b_{} b{} {}_bias {}_proj_bias {}_b bias_{}".split()
 
 def _weight_role(part: str) -> Role:
     named = tuple(form.format(stem) for stem in _STEMS[part] for form in _WEIGHT_FORMS)
-    return Role(f"{part}_weight", named + (_OUTPUTS if part == "output" else ()), is_weight=True, held_as=_STEMS[part])
+    projections = _OUTPUTS + tuple(f"{stem}_{end}" for stem in _PROJECTIONS for end in ("w", "weight"))
+    return Role(f"{part}_weight", named + (projections if part == "output" else ()), is_weight=True, held_as=_STEMS[part])
 
 
 def _bias_role(part: str) -> Role:
     named = tuple(form.format(stem) for stem in _STEMS[part] for form in _BIAS_FORMS)
+    named += tuple(f"{stem}_{end}" for stem in _PROJECTIONS for end in ("b", "bias")) if part == "output" else ()
     return Role(f"{part}_bias", named, _zeros(part), is_weight=True, is_optional=True, held_as=_STEMS[part])
 
 

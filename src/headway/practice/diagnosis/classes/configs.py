@@ -154,7 +154,7 @@ def _read_in(text: str, name: str) -> frozenset[str]:
     """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
     read = set(re.findall(rf"(?<![\w.\"'/])(?:self\.)?{re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))  # no "config.json"
     read |= set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
-    return frozenset(read - ARRAY_ATTRIBUTES)
+    return frozenset(each for each in read - ARRAY_ATTRIBUTES if not each.startswith("__"))
 
 
 def _is_called(subject: Subject, name: str) -> bool:

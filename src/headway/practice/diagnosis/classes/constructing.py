@@ -237,6 +237,8 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["seq_len"]
         if role.name == "scale" and "temperature" in roles and _uses(r"/ *self\.", name, subject):
             return roles["temperature"]
+        if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
+            return roles["d_out"]  # the width of all heads together
         return role
 
     return Binding({name: as_used(name, role) for name, role in made.role_of.items()})

@@ -184,6 +184,15 @@ def _tokenizers(subject: Subject) -> list[str]:
     return ["bpe_tokenizer" if re.search(r"def _*(de(code|tokeni[sz]e)|inverse)", subject.used_source) else "bpe_train"]
 
 
+def _activations(name: str) -> Callable[[Subject], list[str]]:
+    """Return the parts of a class that has the name of an activation: a feed-forward with it, if it is made for an inner width."""
+    return lambda subject: ["feed_forward"] if re.search(r"\bd_?ff\b|hidden|inner|intermediate", " ".join(_names(subject))) else [name]
+
+
+def _names(subject: Subject) -> list[str]:
+    return [each.name.lower() for each in subject.parameters]
+
+
 FAMILIES = {
     "adam_step": lambda subject: ["adam_optimizer"],
     BARE: _attentions,
@@ -198,5 +207,8 @@ FAMILIES = {
     "positioned_embedding": _embeddings("positioned_embedding"),
     "bpe_tokenizer": _tokenizers,
     "feed_forward": _feed_forwards,
+    "relu": _activations("relu"),
+    "gelu": _activations("gelu"),
+    "silu": _activations("silu"),
 }
 """Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

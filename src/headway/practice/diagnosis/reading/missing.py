@@ -149,9 +149,10 @@ class Broken(Placeholder):
 def broken_imports(statement: ast.Import | ast.ImportFrom, error: Exception) -> dict[str, Broken]:
     """Return placeholders for the names that an import binds which has raised.
 
-    Errors   the exception itself, if it is a library of arrays that is missing
+    Errors   the exception itself, if a library of arrays is missing or lacks a name; not if a part of it needs another package
     """
-    if any(name.partition(".")[0] in ARRAY_LIBRARIES for name in imported([statement])):
+    needs_another = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] not in ARRAY_LIBRARIES
+    if not needs_another and any(name.partition(".")[0] in ARRAY_LIBRARIES for name in imported([statement])):
         raise error
     module = "" if isinstance(statement, ast.Import) else f"{statement.module}."
     return {each.asname or each.name.partition(".")[0]: broken(module + each.name, error) for each in statement.names}
