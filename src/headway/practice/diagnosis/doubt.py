@@ -89,8 +89,7 @@ def _orders_fused(verdict: Verdict) -> bool:
     call = verdict.trial.call if verdict.trial is not None else None
     if not isinstance(call, InstanceCall) or not verdict.causes or verdict.status != "wrong":
         return False
-    contents = {**call.assignment.contents, **getattr(call, "block", call.assignment).contents}
-    is_fused = any(len(content.roles) > 1 for content in contents.values())
+    is_fused = any(len(content.roles) > 1 for content in call.contents)
     return is_fused and all(re.search(REORDERED, cause.name) for cause in verdict.causes)
 
 

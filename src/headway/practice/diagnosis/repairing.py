@@ -12,6 +12,7 @@ from types import ModuleType
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
+from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
@@ -45,14 +46,16 @@ Judged = tuple[Subject, Exercise, Verdict]
 Repaired = tuple[Subject, Repair]
 
 
-def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Iterator[list[Verdict]]:
+def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> Iterator[list[Verdict]]:
     """Yield the verdicts on a file's subjects with the smallest changes that make them right, after each search for one.
 
     A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed. Those in doubt come last,
     because there may be no time for them.
 
-    right   names of the subjects of the file that are right, which are changed last
+    right   verdicts on the subjects of the file that are right, which are changed last
     """
+    names, calls = {each.subject for each in right}, [each.trial.call for each in right if each.trial is not None]
+    fused = {way for call in calls if isinstance(call, InstanceCall) for way in call.fused}
     repairs: list[Repaired] = []
     found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(
@@ -60,7 +63,7 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> Itera
     ):
         if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
-                found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
+                found[subject.name] = with_repair(verdict, subject, exercise, repairs, names, fused)
         repair = found[subject.name].repair
         if repair is not None:
             repairs.append((subject, repair))
@@ -82,7 +85,12 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
 
 
 def with_repair(
-    verdict: Verdict, subject: Subject, exercise: Exercise, callees: Sequence[Repaired] = (), right: Collection[str] = ()
+    verdict: Verdict,
+    subject: Subject,
+    exercise: Exercise,
+    callees: Sequence[Repaired] = (),
+    right: Collection[str] = (),
+    fused: Collection[Fused] = (),
 ) -> Verdict:
     """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
 
@@ -90,6 +98,7 @@ def with_repair(
 
     callees   other functions and classes of the file with their repairs
     right     names of the subjects of the file that are right
+    fused     forms of the fused weights in them, which the subject has too
     """
     names = {cause.name for cause in verdict.causes}
     is_open_stack = exercise.calls == "stack" and verdict.status != "wrong"  # an edit may turn an unlisted convention into a known one
@@ -120,7 +129,7 @@ def with_repair(
     is_single = may_be_elsewhere or (is_open and not _is_named(subject, exercise))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
-    repair = find_repair(chosen, trials, Findings(suspects, right), extent, known)
+    repair = find_repair(chosen, trials, Findings(suspects, right, fused), extent, known)
     if isinstance(repair, PartOfRepair):
         return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
     if repair is not None and chosen is subject and _is_coincidence(verdict, repair):

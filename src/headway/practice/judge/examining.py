@@ -80,8 +80,9 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         conclude(verdict)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
-    right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
-    others = [] if job.named is not None else unjudged(module, job.text, right, job.skipped)
+    right = [verdict for _, _, verdict in judged if verdict.is_correct]
+    names = {verdict.subject for verdict in right}
+    others = [] if job.named is not None else unjudged(module, job.text, names, job.skipped)
     if wrong or others:
         from headway.practice.diagnosis.repairing import with_repairs
         from headway.practice.diagnosis.unrecognised import repaired_as_others
@@ -91,7 +92,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
             repaired = settled(verdicts_so_far)
             for verdict in _without_unjudged_methods(repaired):
                 conclude(verdict)
-        for verdict in repaired_as_others(others, repaired, right):
+        for verdict in repaired_as_others(others, repaired, names):
             conclude(verdict)
     report(end=True)
 

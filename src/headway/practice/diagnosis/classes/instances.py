@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -22,7 +22,7 @@ from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
-from headway.practice.diagnosis.classes.assignment import Assignment, wildcard_name
+from headway.practice.diagnosis.classes.assignment import Assignment, Contents, wildcard_name
 from headway.practice.diagnosis.classes.class_binding import (
     CONFIG_PREFIX,
     PREFIXES,
@@ -63,6 +63,13 @@ MAX_FAILED = 8
 NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
+
+
+FUSED = ("query", "key", "value")
+"""Parts of a fused weight."""
+
+Fused: TypeAlias = tuple[tuple[str, ...], str]
+"""The order of the parts of a fused weight, and their nesting."""
 
 
 @dataclass
@@ -111,6 +118,17 @@ class InstanceCall(Call):
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
         return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
+
+    @property
+    def contents(self) -> list[Contents]:
+        """The weights in each array, those of a model's blocks included."""
+        return [each for held in (self.assignment, getattr(self, "block", None)) if held is not None for each in held.contents.values()]
+
+    @property
+    def fused(self) -> set[Fused]:
+        """The order and the nesting of queries, keys and values in fused weights."""
+        fused = [each for each in self.contents if len(each.roles) == len(FUSED) and each.roles[0].endswith("weight")]
+        return {(tuple(part for role in each.roles for part in FUSED if part in role), each.layout) for each in fused}
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""

@@ -233,7 +233,11 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
     for group in ("_parameters", "_buffers", "_modules"):
         inner = held.get(group)
         held |= inner if isinstance(inner, dict) else {}
-    return [(name, each) for name, each in held.items() if not name.startswith("_") and name != "training"][:MAX_ATTRIBUTES]
+    return [(name, each) for name, each in held.items() if not name.startswith("_") and name not in OF_LIBRARIES][:MAX_ATTRIBUTES]
+
+
+OF_LIBRARIES = ("training", "scope", "parent")
+"""Attributes that the modules of PyTorch and Flax have for themselves."""
 
 
 def _numbers_of(value: Any) -> Any:

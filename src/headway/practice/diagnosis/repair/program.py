@@ -12,7 +12,9 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.timeout import count_iteration
 from headway.practice.diagnosis.calls.traced import RECORDER
+from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.flax_modules import with_weights
+from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import Recorder
@@ -30,10 +32,16 @@ class Findings:
 
     suspects   lines to which it points
     trusted    functions and classes that are right by themselves
+    fused      orders and nestings of the fused weights in them, which the program has too
     """
 
     suspects: Collection[int] = ()
     trusted: Collection[str] = ()
+    fused: Collection[Fused] = ()
+
+    def suits(self, trial: Trial) -> bool:
+        """Return True if a trial fuses weights as the right classes of the file do."""
+        return not self.fused or not isinstance(trial.call, InstanceCall) or trial.call.fused <= {*self.fused}
 
 
 NO_FINDINGS = Findings()

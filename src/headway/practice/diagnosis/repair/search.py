@@ -116,6 +116,7 @@ def find_repair(
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
+    chosen = list(filter(findings.suits, chosen)) or chosen
     searches = _with_other_calls([_search(program, trial, trials, findings) for trial in chosen])
     for search in searches[1:]:
         search.tried = searches[0].tried
