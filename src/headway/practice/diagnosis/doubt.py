@@ -67,7 +67,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
     is_guess = (
         verdict.status == "wrong"
         and verdict.confidence != "certain"
-        and any(reason(verdict.trial) for reason in (_lacks_weights, _reads_data, _leaves_mask_out))
+        and any(reason(verdict.trial) for reason in (lacks_weights, _reads_data, _leaves_mask_out))
     )
     return is_other or is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
 
@@ -152,7 +152,7 @@ def raised(verdict: Verdict) -> BaseException | None:
     return next((each.error for each in verdict.trial.answers if isinstance(each, Raised)), None)
 
 
-def _lacks_weights(trial: Trial) -> bool:
+def lacks_weights(trial: Trial) -> bool:
     """Return True for a class that does not hold all weights of the part: it may be a part of another extent."""
     if not isinstance(trial.call, InstanceCall):
         return False

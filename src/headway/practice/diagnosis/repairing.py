@@ -14,7 +14,7 @@ from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, raised
+from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, lacks_weights, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
@@ -126,7 +126,7 @@ def with_repair(
     trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
     is_open = is_in_doubt(verdict)
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
-    is_single = may_be_elsewhere or (is_open and not _is_named(subject, exercise))
+    is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_all_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right, fused), extent, known)
@@ -166,6 +166,11 @@ def _is_named(subject: Subject, exercise: Exercise) -> bool:
     """Return True if the name of a subject means one part most likely, or can mean no other."""
     likely, possible = fitting(subject.short_name)
     return not subject.is_private and [*(likely or possible)] == [exercise.name]
+
+
+def _holds_all_weights(verdict: Verdict) -> bool:
+    """Return True for a class that holds the part's weights: it is that part, although its name may mean others as well."""
+    return verdict.trial is not None and isinstance(verdict.trial.call, InstanceCall) and not lacks_weights(verdict.trial)
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:
