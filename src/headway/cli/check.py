@@ -82,6 +82,7 @@ def command(
     from headway.practice.judge.process import start_early
 
     start_early()  # it imports the checks while this process does
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the probes are small, and NumPy starts its threads when it is imported
     from headway.practice.checking import Options, nothing_found_in
     from headway.practice.report.formats import Settings
     from headway.practice.report.writing import written

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -77,11 +78,12 @@ PARTS_OF_FUNCTIONS = {
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 
 
-def fitting(name: str) -> tuple[list[str], list[str]]:
+@cache
+def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first."""
     plain = re.sub(OWNER, "", name.lstrip("_"))
     if re.search(NO_PART, plain):
-        return [], []
-    likely = [each for each, pattern in PATTERNS.items() if re.search(pattern.called, plain, re.IGNORECASE)]
+        return (), ()
+    likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, plain, re.IGNORECASE))
     possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, plain, re.IGNORECASE)]
-    return likely, [each for each in possible if each not in likely]
+    return likely, tuple(each for each in possible if each not in likely)

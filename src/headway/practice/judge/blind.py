@@ -28,13 +28,13 @@ def blinded(exercises: Sequence[Exercise], others: Sequence[Any], *, is_open: bo
     """
     own = [_without_answers(each) for each in exercises]
     kept = _reachable([*(each for exercise in own for each in _needed(exercise)), *others])
-    for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
-        if str(function.__module__).startswith(ANSWERS[is_open:]) and id(function) not in kept:
-            _disable(function)
-    for wrapper in gc.get_objects():
-        is_cache = isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway.")
-        if is_cache and id(wrapper) not in kept:
-            wrapper.cache_clear()
+    gc.unfreeze()  # get_objects leaves out what the server has frozen
+    for each in [each for each in gc.get_objects() if type(each) in (FunctionType, functools._lru_cache_wrapper) and id(each) not in kept]:
+        if type(each) is not FunctionType:
+            if str(each.__module__).startswith("headway."):
+                each.cache_clear()
+        elif str(each.__module__).startswith(ANSWERS[is_open:]):
+            _disable(each)
     return own
 
 

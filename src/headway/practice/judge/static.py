@@ -12,10 +12,10 @@ from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, methods
 
 MAX_CHARS = 2_000_000
-PRELOADED = ("torch", "jax")
-"""Array libraries that are imported before the file is; NumPy always is."""
-OF_JAX = {"flax", "equinox"}
+OF_JAX = ("flax", "equinox")
 """Libraries of modules that import JAX."""
+PRELOADED = ("torch", "jax", *OF_JAX)
+"""Libraries that are imported before the file is; NumPy always is."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def facts_of(text: str) -> Facts:
         for name, line in _bindings(tree.body):
             bound.setdefault(name, []).append(line)
         imports = {name.partition(".")[0] for name in imported(ast.walk(tree))}
-        imports |= {"jax"} if imports & OF_JAX else set()
+        imports |= {"jax"} if imports.intersection(OF_JAX) else set()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}

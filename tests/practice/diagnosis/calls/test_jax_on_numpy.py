@@ -48,6 +48,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "embedding": (lambda table, ids: table[ids], (X[0], IDS)),
     "gradient of an embedding": (jax.grad(lambda table, ids: (table[ids] ** 2).sum()), (X[0], IDS)),
     "take": (lambda table, ids: jnp.take(table, ids, axis=0), (X[0], IDS)),
+    "take beyond the end": (lambda table, ids: jnp.take(table, ids + 2, axis=0, fill_value=7.0), (X[0], IDS)),
     "take along an axis": (lambda x: jnp.take_along_axis(x, jnp.argsort(x, axis=-1)[..., :2], axis=-1), (X,)),
     "batched indices": (lambda x: x[jnp.arange(2)[:, None], jnp.array([[0, 2], [1, 1]])], (X,)),
     "vmapped indices": (jax.vmap(lambda x, ids: x[ids]), (X, IDS)),

@@ -257,8 +257,9 @@ def _gather(x: Array, indices: Array, dimension_numbers: Any, slice_sizes: Seque
     rank = len(inside.shape)
     windows = x[index]
     if "FILL" in str(mode):
-        _require(fill_value is None and x.dtype.kind in "fciu")
+        _require(x.dtype.kind in "fciu")
         missing = numpy.nan if x.dtype.kind in "fc" else numpy.iinfo(x.dtype).min if x.dtype.kind == "i" else numpy.iinfo(x.dtype).max
+        missing = missing if fill_value is None else fill_value
         windows = numpy.where(inside.reshape(*inside.shape, *[1] * x.ndim), windows, numpy.asarray(missing, x.dtype))
     windows = windows.squeeze(tuple(rank + axis for axis in (*numbers.collapsed_slice_dims, *batched)))
     offsets = numbers.offset_dims

@@ -243,7 +243,7 @@ class InstanceCall(Call):
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
                     return given, self._filled(maker._instance(arguments), given, arguments)
-                except TookTooLongError:
+                except (TookTooLongError, OtherPartsError):  # it has the same parts in other sizes
                     break
                 except Exception:  # other sizes may work; the call itself will report the error
                     num_failed += 1
@@ -280,7 +280,11 @@ class InstanceCall(Call):
             if construction.wired is not None:
                 width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
                 spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])
-                self._wire(instance, spec, arguments)
+                try:
+                    self._wire(instance, spec, arguments)
+                except OtherPartsError as error:
+                    self.unmade[key] = error, error.__traceback__
+                    raise
             if construction.is_unrotated:
                 leave_out(instance, self.subject)
             if callable(getattr(self.subject.value, "eval", None)):

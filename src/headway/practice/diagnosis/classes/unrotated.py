@@ -114,7 +114,7 @@ def rotations(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
 
 @functools.cache
 def _rotates(name: str) -> bool:
-    return fitting(name)[0][:1] == ["rotary"]
+    return fitting(name)[0][:1] == ("rotary",)
 
 
 def leave_out(instance: Any, subject: Subject) -> None:

@@ -102,9 +102,8 @@ class Subject:
     @cached_property
     def mask_flags(self) -> frozenset[str]:
         """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`."""
-        tree = parsed(self.text)
         lines = range(self.line, self.line + len(self.source))
-        functions = functions_in(tree)
+        functions = _functions_of(self.text)
         own = [node for node in functions if node.lineno in lines]
         names = {each for node in own for each in parameters_in(node) if "mask" in each.lower()}
         return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in parameters_in(node)))
@@ -113,7 +112,7 @@ class Subject:
     def attributes_read(self) -> frozenset[str]:
         """Return the attributes that every call reads of an operand as it was passed."""
         lines = range(self.line, self.line + len(self.source))
-        own = [node for node in functions_in(parsed(self.text)) if node.lineno in lines]
+        own = [node for node in _functions_of(self.text) if node.lineno in lines]
         called = [node for node in own if node.name in (self.name, "forward", "__call__")]
         return frozenset(_attributes_read(called[0])) if len(called) == 1 else frozenset()
 
@@ -150,7 +149,7 @@ class Subject:
     @cached_property
     def _lines_of_constructors(self) -> frozenset[int]:
         """The lines of the file's constructors."""
-        return _lines_of(node for node in functions_in(parsed(self.text)) if node.name in CONSTRUCTORS)
+        return _lines_of(node for node in _functions_of(self.text) if node.name in CONSTRUCTORS)
 
     @cached_property
     def _lines_of_texts(self) -> frozenset[int]:
@@ -182,6 +181,12 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
     except (SyntaxError, ValueError):
         return ast.Module([], [])
+
+
+@cache
+def _functions_of(text: str) -> Sequence[ast.FunctionDef]:
+    """Return the functions and methods in a file's text."""
+    return functions_in(parsed(text))
 
 
 BRANCHING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.NamedExpr)
