@@ -556,3 +556,38 @@ def sample(logits, temperature=0.8, top_k=None):
 def test_a_sample_by_the_first_of_exponential_times_is_read(tmp_path):
     assert verdict_on(tmp_path, RACE, "sample").is_correct
     assert not verdict_on(tmp_path, RACE.replace("probs / torch", "probs * probs / torch"), "sample").is_correct
+
+
+def test_torchscript_is_read_as_python(tmp_path):
+    text = """
+import torch
+
+@torch.jit.script
+def gelu(x):
+    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3))))
+
+class GELU(torch.jit.ScriptModule):
+    @torch.jit.script_method
+    def forward(self, x):
+        return gelu(x)
+"""
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    assert [verdict.is_correct for verdict in check_file(path)] == [True, True]
+
+
+def test_a_default_device_of_cuda_is_no_obstacle_for_a_repair(tmp_path):
+    text = """
+import torch
+
+def precompute_freqs_cis(head_dim, seq_len, theta=10000.0, device="cuda"):
+    freqs = 1.0 / theta ** (torch.arange(0, head_dim, 2, device=device) / head_dim)
+    angles = torch.outer(torch.arange(seq_len, device=device), freqs).to(device)
+    return torch.polar(angles, torch.ones_like(angles))
+"""
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = check_file(path)
+    assert verdict.status == "wrong"
+    assert verdict.repair is not None
+    assert [edit.line for edit in verdict.repair.edits] == [7]

@@ -22,12 +22,27 @@ from tests.practice.public import (
     norms,
     own_arrays,
     settings,
+    switches,
     texts,
     training,
 )
 from tests.practice.public.program import Program
 
-MODULES = (own_arrays, norms, feed_forwards, attentions, layers, given_sizes, training, texts, jax_modules, settings, embeddings, courses)
+MODULES = (
+    own_arrays,
+    norms,
+    feed_forwards,
+    attentions,
+    layers,
+    given_sizes,
+    training,
+    texts,
+    jax_modules,
+    settings,
+    embeddings,
+    courses,
+    switches,
+)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 

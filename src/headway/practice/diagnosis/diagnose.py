@@ -40,6 +40,7 @@ from headway.practice.diagnosis.explain.explaining import Explain, Explanation, 
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
+from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -293,7 +294,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)
-    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial)
+    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial) or rotation_cause(trial)
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE
+from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
@@ -53,7 +54,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
 def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], object]) -> ModuleType | Verdict:
     module = _empty_module(path, text)
     try:
-        tree = _without_cuda(ast.parse(text))
+        tree = on_processor(ast.parse(text))
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))})
         run(module, tree)
@@ -70,27 +71,6 @@ def _empty_module(path: Path, text: str) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look the module up by name
     return module
-
-
-def _without_cuda(tree: ast.Module) -> ast.Module:
-    """Return a file's tree with the processor in place of CUDA devices, which the child process cannot use."""
-    return ast.fix_missing_locations(_Processor().visit(tree)) if "cuda" in ast.dump(tree) else tree
-
-
-class _Processor(ast.NodeTransformer):
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value)
-        return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        first = node.values[0] if node.values else None
-        is_device = isinstance(first, ast.Constant) and first.value == "cuda:"
-        return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
-        return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
 
 
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:

@@ -41,7 +41,8 @@ def leaves_out_rotation(before: str, after: str) -> bool:
     return len(re.findall(PART, before)) > len(re.findall(PART, after))
 
 
-def _turned(*operands: Any, **named: Any) -> Any:
+def turned(*operands: Any, **named: Any) -> Any:
+    """Return the queries, or the queries and the keys, with the other sign."""
     found = same(*operands, **named)
     return tuple(-each for each in found) if isinstance(found, tuple) else -found
 
@@ -137,10 +138,10 @@ def _parts(instance: Any, source: str) -> Iterator[tuple[Any, str, Callable[...,
         if child is None:
             continue
         if re.search(NORM, snake(name)):
-            yield instance, name, _turned
+            yield instance, name, turned
         elif re.search(PART, f"{snake(name)} {snake(type(child).__name__)}") and not re.search(TABLE.format(name=re.escape(name)), source):
             forward = getattr(type(child), "forward", None)
-            yield instance, name, _turned if forward is None else _kept(forward, child, is_bound=True)
+            yield instance, name, turned if forward is None else _kept(forward, child, is_bound=True)
     for name, method in inspect.getmembers(type(instance), inspect.isfunction):
         if _rotates(name):
             is_static = isinstance(inspect.getattr_static(type(instance), name), staticmethod)

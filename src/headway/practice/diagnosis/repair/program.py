@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from headway.practice.diagnosis.calls.traced import RECORDER
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
+from headway.practice.diagnosis.reading.devices import names_cuda, on_processor
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import Recorder
@@ -189,7 +191,12 @@ class Program:
 
     def _code_of(self, body: list[ast.stmt]) -> CodeType:
         with _counted(body):
-            return compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+            tree = ast.Module(body, [])
+            return compile(on_processor(copy.deepcopy(tree)) if self._names_cuda else tree, self.path, "exec", dont_inherit=True)
+
+    @cached_property
+    def _names_cuda(self) -> bool:
+        return any(map(names_cuda, self.statements))
 
     def code_of(self, node: ast.FunctionDef, function: FunctionType) -> CodeType | None:
         """Return the code of a function's definition as it is now, or None if it cannot be compiled."""

@@ -1,0 +1,82 @@
+"""Check of an attention whose constructor switches a rotation of queries and keys on, which is off by default.
+
+The rotation's place is taken by a change of sign, which the scores do not show if it concerns the queries and the keys alike. So the outputs must
+be those without the rotation.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from dataclasses import replace
+from typing import Any
+
+from headway.practice.diagnosis.calls.conventions import output_of
+from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.unrotated import PART, turned
+from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.message import EMPTY
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+SWITCH = rf"(use_|with_|apply_|is_|has_)?(\w*({PART})\w*|rpe|rotate|rotated)"
+"""Pattern of the names of parameters that switch a rotation on."""
+
+SETTINGS = {r"theta|base|rope_\w*": 10000.0, r"max\w*|context\w*|block_size|seq_?len\w*|\w*positions": 64}
+"""Values of the other parameters that such a rotation needs, by the pattern of their names."""
+
+MOST_PROBES = 3
+
+
+def rotation_cause(trial: Trial) -> Cause | None:
+    """Return a cause if a correct attention rotates anything but its queries and keys when its rotation is switched on; else None."""
+    call = trial.call
+    if not isinstance(call, InstanceCall) or call.construction.is_unrotated or not re.search(PART, call.subject.own_source):
+        return None
+    for parameter in call.subject.parameters:
+        switched = _switched(call, parameter)
+        if switched is None:
+            continue
+        pairs = [(probe, output_of(switched, trial.conventions, probe.inputs)) for probe in trial.probes[:MOST_PROBES]]
+        answered = [(probe, answer) for probe, answer in pairs if not isinstance(answer, Raised)]
+        if not all(trial.is_same(probe, answer) for probe, answer in answered):
+            says = TEXTS["rotates_others"].format(parameter=parameter.name)
+            return Cause("rotates_others", says, TEXTS["rotate_queries_and_keys"], EMPTY, line=call.subject.line_of(rf"=.*({PART})\w*\("))
+    return None
+
+
+def _switched(call: InstanceCall, parameter: inspect.Parameter) -> InstanceCall | None:
+    """Return the call with the rotation that a parameter of the constructor switches on, or None for other parameters."""
+    if not re.fullmatch(SWITCH, parameter.name.lower()) or not _guards_rotation(call, parameter.name):
+        return None
+    construction, others = call.construction, call.subject.parameters
+    given: dict[str, Any] = {each.name: _setting(each.name) for each in others if each.default is None and _setting(each.name) is not None}
+    given = {name: value for name, value in given.items() if name not in construction.constructor.role_of}
+    if parameter.default is None:
+        construction = replace(construction, fixed={**construction.fixed, **given, parameter.name: turned})
+    elif parameter.default is False:
+        construction = replace(construction, fixed={**construction.fixed, **given, parameter.name: True}, is_unrotated=True)
+    else:
+        return None
+    return replace(call, construction=construction, made={}, unmade={}, slots={})
+
+
+def _setting(name: str) -> Any:
+    return next((value for pattern, value in SETTINGS.items() if re.fullmatch(pattern, name.lower())), None)
+
+
+def _guards_rotation(call: InstanceCall, name: str) -> bool:
+    """Return True if all that a parameter chooses in the call method is a rotation."""
+    stored = re.search(rf"self\.(\w+) *(?::[^=\n]*)?= *{re.escape(name)}\b", call.subject.code)
+    tree = ast.parse(textwrap.dedent(call.subject.own_source))
+    methods = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
+    tests = [node for method in methods for node in ast.walk(method) if isinstance(node, ast.If)]
+    attribute = "" if stored is None else stored[1]
+    guarded = [node for node in tests if any(is_of_self(each) and each.attr == attribute for each in ast.walk(node.test))]
+    return bool(guarded) and all(not node.orelse and re.search(PART, ast.unparse(node.body[0])) for node in guarded)
