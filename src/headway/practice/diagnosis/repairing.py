@@ -126,7 +126,7 @@ def with_repair(
     trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
     is_open = is_in_doubt(verdict)
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
-    is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_all_weights(verdict)))
+    is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, Findings(suspects, right, fused), extent, known)
@@ -168,9 +168,12 @@ def _is_named(subject: Subject, exercise: Exercise) -> bool:
     return not subject.is_private and [*(likely or possible)] == [exercise.name]
 
 
-def _holds_all_weights(verdict: Verdict) -> bool:
-    """Return True for a class that holds the part's weights: it is that part, although its name may mean others as well."""
-    return verdict.trial is not None and isinstance(verdict.trial.call, InstanceCall) and not lacks_weights(verdict.trial)
+def _holds_its_weights(verdict: Verdict) -> bool:
+    """Return True for a class that holds the part's weights and no others: it is that part, although its name may mean others as well."""
+    if verdict.trial is None or lacks_weights(verdict.trial):
+        return False
+    call = verdict.trial.call
+    return isinstance(call, InstanceCall) and not call.holds_other_parameters
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:

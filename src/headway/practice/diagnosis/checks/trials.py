@@ -305,11 +305,13 @@ def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answer
     Most conventions that a subject does not follow show it by their first output, and cost one call.
     """
     every: list[Trial] = []
+    longest = 0
     for trial in _trials_under(call, exercise, memory, answered_probes, begins_right=True):
         every.append(trial)
+        longest = max(longest, len(trial.probes))
         if not trial.answers and any(known is not None and _ends_search(known[0]) for known in answered_probes.values()):
             return []
-        if trial.answers and trial.matches() and all(len(trial.probes) >= len(other.probes) for other in every):
+        if trial.answers and trial.matches() and len(trial.probes) == longest:
             break
     found = [trial for trial in _without_partial(every) if trial.answers]
     return found if any(trial.without_refused().matches() for trial in found) else []
@@ -359,7 +361,8 @@ def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
     """Drop the trials whose conventions cannot express operands that others can, such as masks."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
     operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
-    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == set().union(*operands)] or list(trials)
+    every = set().union(*operands)
+    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == every] or list(trials)
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
@@ -392,12 +395,16 @@ def _trials_under(
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
+    fitting: dict[tuple[str, Encoders], bool] = {}
     answered_choices: dict[tuple[tuple[str, Encoders], ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
     for conventions, encoded_probes in combinations(groups, unencoded):
         if begins_right and not _begins_right(Trial(exercise, call, conventions, (), (), memory=memory), encoded_probes, answered_probes):
-            fitting = tuple(probe for probe, encoded, _ in encoded_probes if call.fits(encoded))
-            yield Trial(exercise, call, conventions, fitting, (), memory=memory)
+            for probe, encoded, ways in encoded_probes:
+                if (probe.name, ways) not in fitting:
+                    fitting[probe.name, ways] = call.fits(encoded)
+            kept = tuple(probe for probe, _, ways in encoded_probes if fitting[probe.name, ways])
+            yield Trial(exercise, call, conventions, kept, (), memory=memory)
             continue
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         if choice not in answered_choices:  # several conventions may encode all probes identically

@@ -390,6 +390,17 @@ class InstanceCall(Call):
         slots = self._slots(instance)
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
+    @property
+    def holds_other_parameters(self) -> bool:
+        """True for a class with parameters that the part does not have, such as those of a norm."""
+        instances = list(self.made.values())[:1]
+        return any(
+            slot.is_parameter and slot not in weights
+            for instance in instances
+            for weights in [self.weight_slots(instance)]
+            for slot in self._slots(instance)
+        )
+
 
 def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
