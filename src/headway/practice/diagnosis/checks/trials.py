@@ -484,7 +484,7 @@ def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memor
 
 
 def _ends_search(answer: Any) -> bool:
-    """Return True for an exception that other conventions would meet as well."""
+    """Return True for an exception that a call raises under other conventions too, such as a time limit."""
     return isinstance(answer, Raised) and isinstance(answer.error, (*UNAVOIDABLE, TookTooLongError))
 
 

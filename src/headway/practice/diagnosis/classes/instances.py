@@ -393,13 +393,11 @@ class InstanceCall(Call):
     @property
     def holds_other_parameters(self) -> bool:
         """True for a class with parameters that the part does not have, such as those of a norm."""
-        instances = list(self.made.values())[:1]
-        return any(
-            slot.is_parameter and slot not in weights
-            for instance in instances
-            for weights in [self.weight_slots(instance)]
-            for slot in self._slots(instance)
-        )
+        instance = next(iter(self.made.values()), None)
+        if instance is None:
+            return False
+        weights = {slot.name for slot in self.weight_slots(instance)}
+        return any(slot.is_parameter and slot.name not in weights for slot in self._slots(instance))
 
 
 def _required(call: InstanceCall) -> set[str]:
