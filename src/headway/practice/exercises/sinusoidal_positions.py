@@ -214,7 +214,8 @@ TAKES = optional(
         encode=_rows_first,
         decode=_batch_first,
         role="x",
-        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first"
+        r"|unsqueeze\(0\)\.transpose\(0, *1\)",  # a table of shape (positions, 1, width)
     ),
 )
 FORMS = optional(
