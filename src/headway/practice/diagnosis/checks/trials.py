@@ -65,7 +65,15 @@ class Trial:
         return self.without(self._refused_kinds())
 
     def _refused_kinds(self) -> set[Message | None]:
-        return {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
+        refused = {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
+        return {kind for kind in refused if not self._suits_squares_only(kind)}
+
+    def _suits_squares_only(self, kind: Message | None) -> bool:
+        """Return True if the function is right for square arrays of a kind and raises for others: axes are exchanged, and the kind is not rejected."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
+        others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
+        return bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
 
     def without_refused(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
@@ -251,6 +259,12 @@ class Trial:
         return self.memory.compared.get(
             answer, expected, self.decimals, lambda: is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
         )
+
+
+def _is_square(probe: Probe) -> bool:
+    """Return True if the last two axes of all arrays of three axes or more have equal sizes."""
+    arrays = [each for each in probe.inputs.values() if isinstance(each, numpy.ndarray) and each.ndim > 2]
+    return bool(arrays) and all(each.shape[-1] == each.shape[-2] for each in arrays)
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
