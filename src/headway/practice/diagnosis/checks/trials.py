@@ -292,7 +292,7 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         answered: list[Answered] = [{} for _ in calls]
         for place, call in enumerate(calls):
             call.place = place
-            if right := _right_from_the_first(call, exercise, memory, answered[place]):
+            if library in MOST_CALLS and (right := _right_from_the_first(call, exercise, memory, answered[place])):
                 return right
         memory.num_calls = 0
         for place, call in enumerate(calls):
