@@ -81,3 +81,8 @@ def test_a_wrong_branch_of_a_setting_is_found(tmp_path, right, wrong):
     assert text.count(right) == 1
     verdict = verdict_on(tmp_path, text.replace(right, wrong))
     assert [cause.name for cause in verdict.causes] == ["sampling_differs"]
+
+
+@pytest.mark.parametrize("check", ["assert temperature > 0", "if temperature <= 0:\n        raise ValueError(temperature)"])
+def test_a_temperature_of_zero_may_be_refused(tmp_path, check):
+    assert verdict_on(tmp_path, GENERATE.replace("    for _ in range", f"    {check}\n    for _ in range")).is_correct

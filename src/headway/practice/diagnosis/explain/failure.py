@@ -124,7 +124,7 @@ def lacks_operands(error: BaseException, subject: Subject) -> bool:
 
 def own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
     """Return the innermost traceback frame in the learner's file."""
-    code = getattr(subject.value, "__code__", None)
+    code = getattr(inspect.unwrap(subject.value), "__code__", None)
     file = code.co_filename if code else getattr(subject.module, "__file__", None)
     found, here = None, error.__traceback__
     while here is not None:

@@ -56,9 +56,9 @@ def _drawing_cause(trial: Trial, call: LikeliestCall, parameters: Mapping[str, s
     if not _is_one_of(_drawn(trial, call, {})[0], [_ordered(functions.softmax(logits))]):
         return None
     for name, value in SETTINGS.items():
-        is_open = name != "temperature" and len(re.findall(rf"\b{parameters.get(name)}\b", call.subject.own_source)) < 2
-        if name not in parameters or is_open:
-            continue
+        parameter = parameters.get(name)
+        if parameter is None or (name != "temperature" and len(re.findall(rf"\b{parameter}\b", call.subject.own_source)) < 2):
+            continue  # an option that is left open
         (drawn, output), expected = _drawn(trial, call, {name: value}), _expected(logits, name, value)
         setting, line = f"{name} = {value}", call.subject.line_of(PATTERNS[name])
         if drawn is not None and not _is_one_of(drawn, expected):
@@ -77,9 +77,8 @@ def _greedy_cause(trial: Trial, call: LikeliestCall, parameters: Mapping[str, st
     probe = trial.probes[0]
     for name, value in chosen.items():
         output = output_of(call, trial.conventions, {**probe.inputs, "do_sample": True, name: value})
-        if trial.is_same(probe, output) or (
-            isinstance(output, Raised) and isinstance(output.error, ZeroDivisionError | NotImplementedError)
-        ):
+        is_refused = isinstance(output, Raised) and (isinstance(output.error, ZeroDivisionError) or refuses(output.error, call.subject))
+        if is_refused or trial.is_same(probe, output):
             continue
         line = call.subject.line_of(rf"\b{parameters[name]}\b|argmax")
         setting = f"{name} = {value}"
