@@ -12,7 +12,7 @@ from types import ModuleType
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
-from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
+from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, lacks_weights, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
@@ -23,7 +23,7 @@ from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
-from headway.practice.diagnosis.repair.program import Findings, program_of
+from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of
 from headway.practice.diagnosis.repair.remaining import PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
@@ -54,8 +54,9 @@ def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> I
 
     right   verdicts on the subjects of the file that are right, which are changed last
     """
-    names, calls = {each.subject for each in right}, [each.trial.call for each in right if each.trial is not None]
+    calls = [each.trial.call for each in right if each.trial is not None]
     fused = {way for call in calls if isinstance(call, InstanceCall) for way in call.fused}
+    known = Findings(trusted={each.subject for each in right}, fused=fused)
     repairs: list[Repaired] = []
     found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(
@@ -63,7 +64,7 @@ def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> I
     ):
         if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
-                found[subject.name] = with_repair(verdict, subject, exercise, repairs, names, fused)
+                found[subject.name] = with_repair(verdict, subject, exercise, repairs, known)
         repair = found[subject.name].repair
         if repair is not None:
             repairs.append((subject, repair))
@@ -85,20 +86,14 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
 
 
 def with_repair(
-    verdict: Verdict,
-    subject: Subject,
-    exercise: Exercise,
-    callees: Sequence[Repaired] = (),
-    right: Collection[str] = (),
-    fused: Collection[Fused] = (),
+    verdict: Verdict, subject: Subject, exercise: Exercise, callees: Sequence[Repaired] = (), file: Findings = NO_FINDINGS
 ) -> Verdict:
     """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
 
     A subject that the repairs of others make right is wrong only because of them: their change is not repeated.
 
     callees   other functions and classes of the file with their repairs
-    right     names of the subjects of the file that are right
-    fused     forms of the fused weights in them, which the subject has too
+    file      knowledge from the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
     is_open_stack = exercise.calls == "stack" and verdict.status != "wrong"  # an edit may turn an unlisted convention into a known one
@@ -129,7 +124,7 @@ def with_repair(
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
-    repair = find_repair(chosen, trials, Findings(suspects, right, fused), extent, known)
+    repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
     if isinstance(repair, PartOfRepair):
         return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
     if repair is not None and chosen is subject and _is_coincidence(verdict, repair):

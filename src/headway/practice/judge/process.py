@@ -41,17 +41,14 @@ KEPT_VARIABLES = (
 )  # fmt: skip
 KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "JAX_", "XLA_", "MLX_", "COVERAGE_")
 
-EAGER = {"TORCHDYNAMO_DISABLE": "1", "NUMBA_DISABLE_JIT": "1"}
-"""Variables that run functions compiled by torch.compile or Numba as they are: compiling takes longer than a check."""
+EAGER = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0", "NUMBA_DISABLE_JIT": "1"}
+"""Variables that run functions compiled by torch.compile, TorchScript or Numba as they are: compiling takes longer than a check."""
 
 QUICK = {
     "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
     "JAX_TRACEBACK_FILTERING": "off",
-    "PYTORCH_JIT": "0",
 }
-"""Variables that make JAX compile and raise faster, unless the caller has set them: each function runs a few times only. TorchScript is not
-compiled, so that its functions and modules are read as Python.
-"""
+"""Variables that make JAX compile and raise faster, unless the caller has set them: each function runs a few times only."""
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 """Variables that end downloads at once, which wait and try again where there is no network."""

@@ -288,15 +288,14 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     trials: list[Trial] = []
     for library in libraries:
         ways: list[list[Trial]] = []
-        calls = list(calls_of(subject, exercise, library))
-        answered: list[Answered] = [{} for _ in calls]
-        for place, call in enumerate(calls):
+        calls: list[tuple[Call, Answered]] = [(call, {}) for call in calls_of(subject, exercise, library)]
+        for place, (call, answered) in enumerate(calls):
             call.place = place
-            if library in MOST_CALLS and (right := _right_from_the_first(call, exercise, memory, answered[place])):
+            if library in MOST_CALLS and (right := _right_from_the_first(call, exercise, memory, answered)):
                 return right
         memory.num_calls = 0
-        for place, call in enumerate(calls):
-            tried = _until_right(_trials_under(call, exercise, memory, answered[place]))
+        for call, answered in calls:
+            tried = _until_right(_trials_under(call, exercise, memory, answered))
             if call.is_guessed and not any(trial.without_refused().is_right() for trial in tried):
                 continue
             ways.append(tried)

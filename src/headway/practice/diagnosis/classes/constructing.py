@@ -266,8 +266,14 @@ def _is_exact(name: str, subject: Subject) -> bool:
 
 def _uses(before: str, name: str, subject: Subject, after: str = "") -> bool:
     """Return True if the attribute that holds a constructor's parameter is between two patterns in a class."""
-    stored = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
-    return stored is not None and re.search(rf"{before}{stored[1]}\b{after}", subject.code) is not None
+    stored = stored_as(name, subject)
+    return stored is not None and re.search(rf"{before}{stored}\b{after}", subject.code) is not None
+
+
+def stored_as(name: str, subject: Subject) -> str | None:
+    """Return the attribute that holds a constructor's parameter, or None."""
+    found = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
+    return found[1] if found is not None else None
 
 
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.classes.constructing import stored_as
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import PART, turned
 from headway.practice.diagnosis.reading.trees import is_of_self
@@ -73,10 +74,9 @@ def _setting(name: str) -> Any:
 
 def _guards_rotation(call: InstanceCall, name: str) -> bool:
     """Return True if all that a parameter chooses in the call method is a rotation."""
-    stored = re.search(rf"self\.(\w+) *(?::[^=\n]*)?= *{re.escape(name)}\b", call.subject.code)
+    attribute = stored_as(name, call.subject)
     tree = ast.parse(textwrap.dedent(call.subject.own_source))
     methods = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
     tests = [node for method in methods for node in ast.walk(method) if isinstance(node, ast.If)]
-    attribute = "" if stored is None else stored[1]
     guarded = [node for node in tests if any(is_of_self(each) and each.attr == attribute for each in ast.walk(node.test))]
     return bool(guarded) and all(not node.orelse and re.search(PART, ast.unparse(node.body[0])) for node in guarded)
