@@ -20,8 +20,7 @@ TESTS ?=
 FUZZ ?= 10000000
 # Each test process would compile Headway again.
 unexport PYTHONDONTWRITEBYTECODE
-# One thread per process: two test processes with several threads each slow one another down.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
 
 .PHONY: run test quick cluster check docs pictures wheel suites fuzz benchmark clean
 
@@ -56,7 +55,7 @@ wheel: $(VENV)/ready-to-test
 	$(BIN)/python -m tools.try_wheel dist/*.whl
 
 suites: $(VENV)/ready-to-test $(SUITES)/ready
-	HEADWAY_SUITES=$(SUITES) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/server/suites $(TESTS)
+	HEADWAY_SUITES=$(SUITES) $(BIN)/python -m pytest -q tests/server/suites $(TESTS)
 
 fuzz: $(VENV)/ready-to-test
 	HEADWAY_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/fuzz tests/kernels/cpu/test_packed_file.py

@@ -631,3 +631,15 @@ def softmax(x):
     return e / e.sum(axis=-1, keepdims=True)
 """
     assert statuses(tmp_path / "chapter_2", text)["softmax"].is_correct
+
+
+def test_a_file_imports_packages_from_the_folder_src_of_its_project(tmp_path):
+    package = tmp_path / "src" / "mygrad"
+    (tmp_path / "examples").mkdir()
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from mygrad.shifting import shifted\n")
+    (package / "shifting.py").write_text("def shifted(x):\n    return x - x.max(axis=-1, keepdims=True)\n")
+    text = (
+        "import numpy as np\nimport mygrad\n\ndef softmax(x):\n    e = np.exp(mygrad.shifted(x))\n    return e / e.sum(-1, keepdims=True)\n"
+    )
+    assert statuses(tmp_path / "examples", text)["softmax"].is_correct

@@ -657,3 +657,13 @@ class Slices(nn.Module):
 
 class wrong_split_before_projecting(Layer):
     attention = Slices
+
+
+class wrong_sublayer_1_missing(Base):  # noqa: N801
+    def forward(self, x, mask=None):
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+class wrong_sublayer_2_missing(Base):  # noqa: N801
+    def forward(self, x, mask=None):
+        return self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))

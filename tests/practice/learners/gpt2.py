@@ -132,3 +132,17 @@ def wrong_blocks_backwards(inputs, wte, wpe, blocks, ln_f, n_head):
     for block in reversed(blocks):
         x = transformer_block(x, **block, n_head=n_head)
     return layer_norm(x, **ln_f) @ wte.T
+
+
+def wrong_last_position_for_all(inputs, wte, wpe, blocks, ln_f, n_head):
+    x = wte[inputs] + wpe[len(inputs) - 1]
+    for block in blocks:
+        x = transformer_block(x, **block, n_head=n_head)
+    return layer_norm(x, **ln_f) @ wte.T
+
+
+def wrong_first_position_for_all(inputs, wte, wpe, blocks, ln_f, n_head):
+    x = wte[inputs] + wpe[0]
+    for block in blocks:
+        x = transformer_block(x, **block, n_head=n_head)
+    return layer_norm(x, **ln_f) @ wte.T

@@ -279,3 +279,11 @@ class right_class_of_single_sequences:
     def forward(self, x):
         x = x + self.attn.forward(self.ln1.forward(x))
         return x + self.mlp.forward(self.ln2.forward(x))
+
+
+def wrong_feed_forward_missing(x, mlp, attn, ln_1, ln_2, n_head):
+    return x + mha(layer_norm(x, **ln_1), **attn, n_head=n_head)
+
+
+def wrong_attention_missing(x, mlp, attn, ln_1, ln_2, n_head):
+    return x + ffn(layer_norm(x, **ln_2), **mlp)

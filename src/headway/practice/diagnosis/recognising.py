@@ -164,12 +164,17 @@ FORMS = (
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
 feed-forward; what has two linear layers and an activation."""
 
+FORMS_OF_FUNCTIONS = (
+    (r"(?is)\A(?=.*\b(params|weights|p|w)\b)(?=.*\b\w*(emb|wte)\w*(['\"]\])?\[)", ("gpt2",)),
+    (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
+)
+"""The same for functions of weights: what looks rows up in a table; what calls an attention and a feed-forward."""
+
 
 def as_form(subject: Subject) -> Exercise | None:
-    """Return the exercise of a class of any name whose source has the form of a part, if it is correct: a name that says nothing accuses nobody."""
-    if not inspect.isclass(subject.value):
-        return None
-    names = [name for pattern, group in FORMS if re.search(pattern, subject.own_source) for name in group]
+    """Return the exercise of a subject of any name whose source has the form of a part, if it is correct: a name that says nothing accuses nobody."""
+    forms = FORMS if inspect.isclass(subject.value) else FORMS_OF_FUNCTIONS
+    names = [name for pattern, group in forms if re.search(pattern, subject.own_source) for name in group]
     return _first_correct(subject, names)
 
 

@@ -74,6 +74,8 @@ MISTAKES = (
     TEXTS.mistake(
         "positions_by_small_token_id", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids], said_as="positions_by_token_id"
     ),
+    TEXTS.mistake("last_position_for_all", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids.shape[-1] - 1]),
+    TEXTS.mistake("first_position_for_all", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[0]),
     TEXTS.mistake("positions_from_one", embed=lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]),
     TEXTS.mistake("embedding_scaled", embed=lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]),
     TEXTS.mistake("only_last_block", stack=lambda x, blocks, block: [block(x, weights) for weights in blocks][-1]),

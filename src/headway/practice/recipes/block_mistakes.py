@@ -6,32 +6,44 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import unchanged
-from headway.practice.recipes.blocks import in_turn, layer_norm, post, pre
+from headway.practice.exercise import Step, unchanged
+from headway.practice.recipes.blocks import in_turn, layer_norm, usual
+from headway.practice.recipes.layers import Add, Sublayer, post_norm
 from headway.practice.recipes.projection_mistakes import view
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/block_mistakes")
 
 
-def _from_normed(x: Any, part: Any, norm: Any) -> Any:
-    normed = norm(x)
-    return normed + part(normed)
+def _from_normed(connect: Step) -> Step:
+    def connected(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
+        normed = norm(x)
+        return add(normed, part(normed))
+
+    return connected
 
 
-def _normed_afterwards(x: Any, part: Any, norm: Any) -> Any:
-    return x + norm(part(x))
+def _normed_afterwards(connect: Step) -> Step:
+    return lambda x, part, norm, add: add(x, norm(part(x)))
 
 
-def _without_norm(x: Any, part: Any, norm: Any) -> Any:
-    return x + part(x)
+def _without_norm(connect: Step) -> Step:
+    return lambda x, part, norm, add: connect(x, part, lambda x: x, add)
 
 
-def _without_residual(x: Any, part: Any, norm: Any) -> Any:
-    return part(norm(x))
+def _without_residual(connect: Step) -> Step:
+    return lambda x, part, norm, add: connect(x, part, norm, lambda x, y: y)
 
 
-PRE_NORM = in_turn(pre, pre)
+def _left_out(connect: Step) -> Step:
+    return lambda x, part, norm, add: x
+
+
+def _around(connect: Step) -> Step:
+    return post_norm
+
+
+IN_TURN = in_turn(usual, usual)
 
 MISTAKES = (
     TEXTS.mistake("residual_from_normalised", wire=in_turn(_from_normed, _from_normed)),
@@ -40,23 +52,35 @@ MISTAKES = (
             name, wire=wire, pattern=r"norm|ln", said_as="residual_from_normalised", key="residual_of_one_from_normalised", part=part
         )
         for name, wire, part in (
-            ("first_residual_from_normalised", in_turn(_from_normed, pre), TEXTS["attention"]),
-            ("second_residual_from_normalised", in_turn(pre, _from_normed), TEXTS["feed_forward"]),
+            ("first_residual_from_normalised", in_turn(_from_normed, usual), TEXTS["attention"]),
+            ("second_residual_from_normalised", in_turn(usual, _from_normed), TEXTS["feed_forward"]),
         )
     ),
-    TEXTS.mistake("norms_after_the_sums", wire=in_turn(post, post)),
+    TEXTS.mistake("norms_after_the_sums", wire=in_turn(_around, _around)),
     TEXTS.mistake("parts_normalised_afterwards", wire=in_turn(_normed_afterwards, _normed_afterwards)),
-    TEXTS.mistake("second_norm_skipped", wire=in_turn(pre, _without_norm)),
-    TEXTS.mistake("first_norm_skipped", wire=in_turn(_without_norm, pre)),
-    TEXTS.mistake("first_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2: PRE_NORM(x, attend, think, norm_1, norm_1)),
-    TEXTS.mistake("second_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2: PRE_NORM(x, attend, think, norm_2, norm_2)),
-    TEXTS.mistake("norms_exchanged", wire=lambda x, attend, think, norm_1, norm_2: PRE_NORM(x, attend, think, norm_2, norm_1)),
-    TEXTS.mistake("in_parallel", wire=lambda x, attend, think, norm_1, norm_2: x + attend(norm_1(x)) + think(norm_2(x))),
-    TEXTS.mistake("feed_forward_first", wire=lambda x, attend, think, norm_1, norm_2: PRE_NORM(x, think, attend, norm_2, norm_1)),
+    TEXTS.mistake("second_norm_skipped", wire=in_turn(usual, _without_norm)),
+    TEXTS.mistake("first_norm_skipped", wire=in_turn(_without_norm, usual)),
+    TEXTS.mistake(
+        "first_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_1, norm_1, connect)
+    ),
+    TEXTS.mistake(
+        "second_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_2, norm_2, connect)
+    ),
+    TEXTS.mistake(
+        "norms_exchanged", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_2, norm_1, connect)
+    ),
+    TEXTS.mistake("in_parallel", wire=lambda x, attend, think, norm_1, norm_2, connect: x + attend(norm_1(x)) + think(norm_2(x))),
+    TEXTS.mistake(
+        "feed_forward_first", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, think, attend, norm_2, norm_1, connect)
+    ),
     TEXTS.mistake("residuals_missing", wire=in_turn(_without_residual, _without_residual)),
-    TEXTS.mistake("residual_of_attention_missing", wire=in_turn(_without_residual, pre)),
-    TEXTS.mistake("residual_of_feed_forward_missing", wire=in_turn(pre, _without_residual)),
-    TEXTS.mistake("second_residual_from_input", wire=lambda x, attend, think, norm_1, norm_2: x + think(norm_2(pre(x, attend, norm_1)))),
+    TEXTS.mistake("residual_of_attention_missing", wire=in_turn(_without_residual, usual)),
+    TEXTS.mistake("residual_of_feed_forward_missing", wire=in_turn(usual, _without_residual)),
+    TEXTS.mistake("attention_missing", wire=in_turn(_left_out, usual)),
+    TEXTS.mistake("feed_forward_missing", wire=in_turn(usual, _left_out)),
+    TEXTS.mistake(
+        "second_residual_from_input", wire=lambda x, attend, think, norm_1, norm_2, connect: x + think(norm_2(x + attend(norm_1(x))))
+    ),
     TEXTS.mistake("not_causal", mask=lambda query_len, key_len: numpy.ones((query_len, key_len), bool)),
     TEXTS.mistake("mask_transposed", mask=lambda query_len, key_len: numpy.triu(numpy.ones((query_len, key_len), bool))),
     TEXTS.mistake("scale_missing", scale=lambda head_dim, num_heads: 1.0),

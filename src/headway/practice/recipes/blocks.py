@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import add
 from typing import Any
 
 import numpy
 
 from headway.practice.exercise import Convention, Step, optional
 from headway.practice.recipes import activations, projections
+from headway.practice.recipes.layers import post_norm, pre_norm
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/blocks")
+
+Way = Callable[[Step], Step]
+"""A change of how a sublayer is connected: of a function of x, the sublayer, its norm and the sum."""
 
 
 def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int) -> Any:
@@ -21,6 +27,7 @@ def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_hea
         lambda x: steps.linear(steps.activation(steps.linear(x, mlp["c_fc"])), mlp["c_proj"]),
         lambda x: steps.norm(x, ln_1),
         lambda x: steps.norm(x, ln_2),
+        steps.connect,
     )
 
 
@@ -40,19 +47,14 @@ def layer_norm(x: Any, norm: Any, *, eps: float = 1e-5, ddof: int = 0) -> Any:
     return norm["g"] * activations.normed(x, eps=eps, ddof=ddof) + norm["b"]
 
 
-def pre(x: Any, part: Any, norm: Any) -> Any:
-    """Connect a sublayer as in GPT-2."""
-    return x + part(norm(x))
-
-
-def post(x: Any, part: Any, norm: Any) -> Any:
-    """Connect a sublayer as in Vaswani et al. 2017."""
-    return norm(x + part(x))
-
-
-def in_turn(first: Step, second: Step) -> Step:
+def in_turn(first: Way, second: Way) -> Step:
     """Return the wiring of a block whose attention and feed-forward are connected in these ways."""
-    return lambda x, attend, think, norm_1, norm_2: second(first(x, attend, norm_1), think, norm_2)
+    return lambda x, attend, think, norm_1, norm_2, connect: second(connect)(first(connect)(x, attend, norm_1, add), think, norm_2, add)
+
+
+def usual(connect: Step) -> Step:
+    """Return the block's own way to connect a sublayer: before or after its norm."""
+    return connect
 
 
 def linear(x: Any, layer: Any) -> Any:
@@ -61,7 +63,8 @@ def linear(x: Any, layer: Any) -> Any:
 
 
 STEPS: dict[str, Step] = {
-    "wire": in_turn(pre, pre),
+    "wire": in_turn(usual, usual),
+    "connect": pre_norm,
     "norm": layer_norm,
     "activation": activations.gelu_tanh,
     "linear": linear,
@@ -78,10 +81,10 @@ GELUS = optional(
     Convention(TEXTS["quick_gelu"], steps={"activation": activations.quick_gelu}, used_source=r"fast_approx|(?i:quick_?gelu)|\b1\.702"),
 )
 POST_NORM = optional(
-    Convention(TEXTS["post_norm"], steps={"wire": in_turn(post, post)}, called=r"post_?(norm|ln)"),
+    Convention(TEXTS["post_norm"], steps={"connect": post_norm}, called=r"post_?(norm|ln)"),
     Convention(
         TEXTS["post_norm"],
-        steps={"wire": in_turn(post, post)},
+        steps={"connect": post_norm},
         without="mlp",
         source=r"(?i)\A(?![\s\S]*(gpt|llama|pre[-_ ]?(norm|ln|layer)))",
         used_source=r"tri[lu]|[Cc]ausal",

@@ -8,7 +8,7 @@ from typing import Any
 from headway.practice.exercise import Mistake
 from headway.practice.message import Message
 from headway.practice.recipes.activations import normed, scaled
-from headway.practice.recipes.layers import Add, Pair, Sublayer, layer_norm
+from headway.practice.recipes.layers import Add, Pair, Sublayer, in_turn, layer_norm
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 from headway.practice.texts import Texts
@@ -40,6 +40,11 @@ def _normed_at(place: int) -> Callable[..., Any]:
     return wire
 
 
+def _left_out(place: int) -> Callable[..., Any]:
+    """Leave out one sublayer with its norm and residual connection."""
+    return lambda x, parts, sublayer: in_turn(x, [each for index, each in enumerate(parts) if index != place], sublayer)
+
+
 def _without(place: int) -> Callable[[int], Add]:
     return lambda index: (lambda x, y: y) if index == place else (lambda x, y: x + y)
 
@@ -68,6 +73,15 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
                 add=_without(place),
                 pattern=r"norm|att|ff|mlp|feed",
                 key="residual_of_one_missing",
+                part=part,
+            )
+            for place, part in enumerate(parts)
+        ),
+        *(
+            TEXTS.mistake(
+                f"sublayer_{place + 1}_missing",
+                wire=_left_out(place),
+                key="sublayer_missing",
                 part=part,
             )
             for place, part in enumerate(parts)

@@ -8,7 +8,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional, unchanged
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.projections import PARTS
+from headway.practice.recipes.projections import PARTS, interleaved, interleaved_again
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/projection_forms")
@@ -115,6 +115,21 @@ WEIGHT_FORMS = optional(
     Convention(TEXTS["wide_heads"], _wide, role="query_weight", source=WIDE),
 )
 """Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
+
+
+INTERLEAVED = r"(\b(\w+_)?(dims?|d\w?|d_\w+|size|depth|hs|hd)|-1),\s*(self\.)?((n|num|nb)_?)?(heads?|h)\s*,?\s*\)"
+"""Pattern of the source of an attention that splits the width into (head_dim, heads)."""
+HEADS = optional(
+    Convention(TEXTS["heads_interleaved"], steps={"split": interleaved}, role="query_weight", named=r"^weight__", source=INTERLEAVED),
+    Convention(
+        TEXTS["heads_interleaved"],
+        steps={"split": interleaved, "merge": interleaved_again},
+        role="query_weight",
+        named=r"^weight__",
+        source=INTERLEAVED,
+    ),
+)
+"""Columns of each head in a class with its own projections, whose columns may have any order."""
 
 
 def _no_output(inputs: Inputs) -> Inputs | None:

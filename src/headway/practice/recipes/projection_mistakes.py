@@ -8,7 +8,7 @@ import numpy
 
 from headway.practice.exercise import unchanged
 from headway.practice.recipes.attention import given_or
-from headway.practice.recipes.projections import PARTS, merge, project, split
+from headway.practice.recipes.projections import PARTS, interleaved, interleaved_again, merge, project, split
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/projection_mistakes")
@@ -97,11 +97,6 @@ def _unview(x: Any) -> Any:
     return x.reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
 
 
-def _strided(x: Any, num_heads: int) -> Any:
-    """Give head h every num_heads-th column."""
-    return numpy.swapaxes(numpy.swapaxes(x.reshape(*x.shape[:-1], -1, num_heads), -1, -2), -2, -3)
-
-
 def _slices(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any:
     """Project each head's slice of x with the same small weights."""
     if weight is None or num_heads is None:
@@ -120,11 +115,11 @@ HEADS = (
         split=lambda x, num_heads: numpy.swapaxes(split(x, num_heads), -2, -3),
         merge=lambda x: x.reshape(*x.shape[:-2], -1),
     ),
-    TEXTS.mistake("heads_take_every_nth_column", split=_strided),
+    TEXTS.mistake("heads_take_every_nth_column", split=interleaved),
     TEXTS.mistake(
         "heads_take_and_give_every_nth_column",
-        split=_strided,
-        merge=lambda x: numpy.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1),
+        split=interleaved,
+        merge=interleaved_again,
     ),
     TEXTS.mistake("heads_in_reverse", merge=lambda x: merge(numpy.flip(x, -3))),
     TEXTS.mistake("heads_summed", merge=lambda x: x.sum(-3)),

@@ -111,6 +111,16 @@ def split(x: Any, num_heads: int) -> Any:
     return numpy.swapaxes(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
 
 
+def interleaved(x: Any, num_heads: int) -> Any:
+    """Reshape as split does, but give head h every num_heads-th column."""
+    return numpy.swapaxes(numpy.swapaxes(x.reshape(*x.shape[:-1], -1, num_heads), -1, -2), -2, -3)
+
+
+def interleaved_again(x: Any) -> Any:
+    """Inverse of interleaved."""
+    return numpy.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1)
+
+
 def merge(x: Any) -> Any:
     """Inverse of split."""
     x = numpy.swapaxes(x, -2, -3)

@@ -164,7 +164,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = _random_keys(constructor, subject) | _observers(constructor, subject)
-    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags, *keys) and not _is_flag(each, exercise)]
+    used = {config, *dropouts, *flags, *keys}
+    rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or _is_optional_bias(each))]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
@@ -286,7 +287,7 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
     every = call_parameters(subject, method)
     keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else _random_keys(every, subject)
-    parameters = [each for each in every if each.name not in keys]
+    parameters = [each for each in every if each.name not in keys and not _is_optional_bias(each)]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
@@ -501,6 +502,11 @@ def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
     """Return True for a parameter such as `bias=True`, which enables a weight and is not the weight itself."""
     weights = {name for role in exercise.roles if role.is_weight for name in (role.name, *role.called)}
     return isinstance(parameter.default, bool) and parameter.name.lower() in weights
+
+
+def _is_optional_bias(parameter: inspect.Parameter) -> bool:
+    """Return True for an array that is added to the scores if it is given, which is no flag for the biases of layers."""
+    return parameter.default is None and re.fullmatch(r"(attn|attention|mask)_bias", parameter.name.lower()) is not None
 
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:

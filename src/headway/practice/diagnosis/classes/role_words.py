@@ -11,6 +11,9 @@ FILLERS = set(
     "w weight weights linear lin layer layers proj projection projections fc to attn attention self matrix mat param params kernel b bias c mlp head heads dense".split()
 )
 
+PREFIXES = ("w", "b", "to")
+"""What names of weights may start with: `wq`, `toqueries`."""
+
 
 def words_of(name: str) -> list[str]:
     """Return the distinguishing words of an attribute name: W_query.weight → query."""
@@ -26,11 +29,8 @@ def roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
         return exact[:1]
     roles_found: list[Role] = []
     for word in words_of(name):
-        of_word = [
-            role
-            for role in roles
-            if word in role.held_as or word.removeprefix("w") in role.held_as or word.removeprefix("b") in role.held_as
-        ]
+        meant = {word, *(word.removeprefix(prefix) for prefix in PREFIXES)}
+        of_word = [role for role in roles if not meant.isdisjoint(role.held_as)]
         if name.endswith(".bias"):  # next to `norm.alpha`
             of_word.sort(key=lambda role: not role.name.endswith("bias"))
         letters = [role for letter in word for role in roles if letter in role.held_as] if set(word) <= set("qkv") else []

@@ -19,6 +19,9 @@ from headway.practice.diagnosis.reading.missing import OTHERS, Broken, MissingPa
 MOST_FOLDERS = 6
 """Number of folders above a file in which its imports are looked up."""
 
+SOURCES = "src"
+"""Folder of a project that holds its packages, in which imports are looked up as well."""
+
 
 RunDefinitions = Callable[[ModuleType, ast.Module], set[str]]
 """A function that runs the definitions of a module without its other statements, and returns the names that stay undefined."""
@@ -30,12 +33,13 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
     A package is made for relative imports without running its __init__.py, which often imports what the file does not need, and the file itself;
     a name that the file imports from the package is taken from where __init__.py imports it.
     """
-    folders = list(path.resolve().parents)[:MOST_FOLDERS]
+    parents = list(path.resolve().parents)[:MOST_FOLDERS]
+    folders = [*parents, *(each / SOURCES for each in parents if (each / SOURCES).is_dir() and each / SOURCES not in parents)]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = imported(imports) | _submodules(imports, folders)
     is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in imports)
     if is_relative:
-        module.__package__ = _package(folders[::-1])
+        module.__package__ = _package(parents[::-1])
     if is_relative or any(name.startswith(f"{folders[0].name}.") for name in names):  # a package does not hide installed modules
         sys.path.append(str(folders[0]))
     else:

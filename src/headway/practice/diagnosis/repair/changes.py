@@ -9,14 +9,32 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.practice.diagnosis.reading.subject import CONSTRUCTORS
 from headway.practice.diagnosis.reading.trees import names_in, parameters_in, stored_in
-from headway.practice.diagnosis.repair.context import Context, idioms_of, larger_of, own_expressions, settings_of, wrappers_of
+from headway.practice.diagnosis.repair.context import (
+    Context,
+    idioms_of,
+    larger_of,
+    own_expressions,
+    scales_of_initial_values,
+    settings_of,
+    wrappers_of,
+)
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
-from headway.practice.diagnosis.repair.parallels import exchanged, layers_like, like_another, parallel, passed_on, residuals, sublayers
+from headway.practice.diagnosis.repair.parallels import (
+    exchanged,
+    layers_like,
+    like_another,
+    next_layer,
+    parallel,
+    passed_on,
+    residuals,
+    sublayers,
+)
 from headway.practice.diagnosis.repair.program import Change, Findings, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
@@ -136,12 +154,13 @@ def changes(
             if owner == getattr(statement, "name", "") and getattr(function, "name", "") == "__init__":
                 assert isinstance(function, ast.FunctionDef)
                 found += settings(index, function, attribute, context)
+            scales = scales_of_initial_values(nodes) if getattr(function, "name", "") in CONSTRUCTORS else frozenset()
             for parent in nodes:
                 here = [
                     *_statement_changes(index, parent, context),
                     *(change for site in _sites(index, parent) for change in _expression_changes(site, context)),
                 ]
-                found += [change for change in here if change.cost <= most - MOST_SAVED]
+                found += [change for change in here if change.cost <= most - MOST_SAVED and id(change.old) not in scales]
 
     suspects = _whole_statements(program.statements, findings.suspects)
     lines = {*suspects, *near.departures, *near.sources}
@@ -347,7 +366,9 @@ def _rewritten(
     if isinstance(node, ast.Assign):
         yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
         unused = context.unused_parts
-        added = [*sublayers(node, unused), *residuals(node, unused, context.operands), *like_another(node, body, unused)]
+        layers = [*unused, *context.unused_weights]
+        added = [*sublayers(node, layers), *residuals(node, unused, context.operands), *like_another(node, body, unused, context.unused)]
+        added += next_layer(node, context.unused_parameters)
         yield from {tuple(map(ast.dump, each[2])): each for each in reversed(added)}.values()
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +78,18 @@ class Context:
         return [name for name in names if name in self.held and self.held[name].kind not in PLAIN]
 
     @property
+    def unused_weights(self) -> list[str]:
+        """Return the attributes of self that hold arrays which the function does not use."""
+        names = sorted(each.removeprefix("self.") for each in self.unused if each.startswith("self."))
+        return [name for name in names if name in self.held and self.held[name].is_array]
+
+    @property
+    def unused_parameters(self) -> list[str]:
+        """Return the variables with arrays that the function does not read."""
+        variables = self.names.variables
+        return sorted(each for each in self.unused if each in variables and variables[each].is_array)
+
+    @property
     def known(self) -> dict[str, Seen]:
         """Return the values in scope by their source: variables, attributes of self and settings."""
         return {**self.names.variables, **{f"self.{name}": seen for name, seen in self.held.items()}, **self.settings}
@@ -108,6 +121,30 @@ def wrappers_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
     return [
         each for each in pairs if isinstance(each.args[1], ast.Lambda) or (is_of_self(each.args[1]) and ast.unparse(each.args[1]) in called)
     ]
+
+
+DRAWS = r"(?i)^(rand|randn|random|normal|uniform|standard_normal|truncated_normal|glorot|xavier|kaiming)"
+"""Pattern of the names of functions that draw numbers."""
+
+
+def scales_of_initial_values(nodes: Sequence[ast.AST]) -> frozenset[int]:
+    """Return the ids of factors of random numbers, and of the products: the probes replace the initial values of weights."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            drawn, others = [], []
+            for side in (node.left, node.right):
+                (drawn if any(re.search(DRAWS, _name_called(each)) for each in ast.walk(side)) else others).append(side)
+            if drawn:
+                found |= {id(node), *(id(each) for side in others for each in ast.walk(side))}
+    return frozenset(found)
+
+
+def _name_called(node: ast.AST) -> str:
+    match node:
+        case ast.Call(ast.Attribute(attr=name)) | ast.Call(ast.Name(name)):
+            return name
+    return ""
 
 
 def _method(node: ast.Call) -> str:

@@ -73,7 +73,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield 1.6, node.body
         yield 1.6, node.orelse
     elif isinstance(node, ast.Subscript):
-        yield 1.8, node.value
+        yield from _subscripts(node)
     elif isinstance(node, ast.Slice):
         yield from _slices(node)
     elif isinstance(node, ast.Tuple | ast.List):
@@ -297,6 +297,15 @@ def _comparisons(node: ast.Compare) -> Iterator[Variant]:
     opposite: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
     if type(node.ops[0]) in opposite:
         yield 1.1, ast.Compare(node.left, [opposite[type(node.ops[0])]()], node.comparators)
+
+
+def _subscripts(node: ast.Subscript) -> Iterator[Variant]:
+    """Yield the whole in place of an element, and all elements before an index: `table[:n]` for `table[n]` and for `table[n - 1]`."""
+    yield 1.8, node.value
+    match node.slice:
+        case ast.BinOp(number, ast.Sub(), ast.Constant(1)) | (ast.Name() | ast.Call() | ast.Attribute() | ast.Subscript() as number):
+            if isinstance(node.ctx, ast.Load):
+                yield 1.6, ast.Subscript(node.value, ast.Slice(None, number), ast.Load())
 
 
 def _slices(node: ast.Slice) -> Iterator[Variant]:

@@ -7,10 +7,10 @@ import copy
 import difflib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from headway.practice.diagnosis.reading.trees import is_of_self, stored_in
+from headway.practice.diagnosis.reading.trees import is_of_self, names_in, stored_in
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import parsed
 
@@ -124,6 +124,12 @@ class _Exchanged(ast.NodeTransformer):
 MAX_SUBLAYERS = 6
 """Orders in which unused attributes take the places of others."""
 
+MAX_UNUSED = 7
+"""Unused names of which the orders are considered."""
+
+ALIKE = 0.5
+"""Likeness of the names of the same weight of two layers."""
+
 
 def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
     """Yield an assignment next to itself with unused attributes of self in place of its own, as of attention and feed-forward.
@@ -133,13 +139,47 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
     used = list(dict.fromkeys(each.attr for each in ast.walk(node.value) if is_of_self(each)))
     if not used or _name_of(node) is None or not isinstance(node.targets[0], ast.Name):
         return
-    orders = sorted(itertools.permutations(unused, len(used)), key=lambda order: -sum(map(_likeness, used, order)))
-    for order in orders[:MAX_SUBLAYERS]:
+    for order in _likeliest_orders(used, unused):
         other = _WithAttributes(dict(zip(used, order, strict=True)))
-        for value in (other.visit(copy.deepcopy(node.value)), _OneOperand().visit(other.visit(copy.deepcopy(node.value)))):
-            added = ast.Assign(node.targets, value)
+        value = other.visit(copy.deepcopy(node.value))
+        for each in (value, _OneOperand().visit(copy.deepcopy(value)), *_without_function(value)):
+            added = ast.Assign(node.targets, each)
             yield 0.9, [node], [node, added]
             yield 0.9, [node], [added, node]
+
+
+def next_layer(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment followed by another of its kind with unused parameters: `h = h @ w2 + b2` after `h = relu(x @ w1 + b1)`.
+
+    unused   parameters that the function does not read
+    """
+    name = _name_of(node)
+    read = list(dict.fromkeys(each.id for each in names_in(ast.Load, node.value)))
+    used = [each for each in read if any(_likeness(each, other) >= ALIKE for other in unused)]
+    if name is None or not isinstance(node.targets[0], ast.Name) or not used:
+        return
+    operands = [each for each in read if each not in used]
+    for order in _likeliest_orders(used, unused):
+        names = dict(zip(used, order, strict=True))
+        for operand in operands[:MAX_SUBLAYERS]:
+            value = _WithNames({**names, operand: name}).visit(copy.deepcopy(node.value))
+            for each in (value, *_without_function(value)):
+                yield 0.8, [node], [node, ast.Assign(node.targets, each)]
+
+
+def _likeliest_orders(used: Sequence[str], unused: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the unused names in the places of the used ones, those that are written most like them first."""
+    near = sorted(unused, key=lambda name: -max((_likeness(each, name) for each in used), default=0.0))[:MAX_UNUSED]
+    return sorted(itertools.permutations(near, len(used)), key=lambda order: -sum(map(_likeness, used, order)))[:MAX_SUBLAYERS]
+
+
+def _without_function(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the operand of a function or method of one operand, such as an activation."""
+    match value:
+        case ast.Call(ast.Attribute(ast.Call() as inner), []):
+            yield inner
+        case ast.Call(ast.Name() | ast.Attribute(), [ast.Call() | ast.BinOp() as inner, *_]):
+            yield inner
 
 
 NORM = r"(?i)norm|(^|_)ln"
@@ -182,13 +222,14 @@ def passed_on(
 
 
 def like_another(
-    node: ast.Assign, body: Sequence[ast.stmt], unused: Sequence[str]
+    node: ast.Assign, body: Sequence[ast.stmt], unused: Sequence[str], unread: Collection[str]
 ) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
     """Yield an assignment followed by a copy of another one with unused attributes of self, which takes what this one assigns.
 
     After `a, w = self.attention_2(x)`, `x = self.residual_3(f, x)` after `f = …` becomes `x = self.residual_2(a, x)`.
 
     unused   attributes that the function does not read
+    unread   variables that it does not read
     """
     assigned = stored_in(node)
     if not assigned:
@@ -200,7 +241,7 @@ def like_another(
         for name in sorted(unused, key=lambda name: -_likeness(used[0], name))[:MAX_SUBLAYERS]:
             value = _WithAttributes({used[0]: name}).visit(copy.deepcopy(other.value))
             value = _WithNames(dict.fromkeys(stored_in(before), assigned[0])).visit(value)
-            yield 0.9, [node], [node, ast.Assign(other.targets, value)]
+            yield 0.4 if assigned[0] in unread else 0.9, [node], [node, ast.Assign(other.targets, value)]
 
 
 @dataclass(frozen=True)

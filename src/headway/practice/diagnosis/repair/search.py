@@ -45,7 +45,8 @@ from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
 WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 2400}
-"""Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
+WORK_OF_OTHERS = 3000
+"""Work allowed, by array library, and with tensors of the file's own. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
@@ -199,7 +200,7 @@ def _work_of(searches: Sequence[Search], place: int) -> float:
     """Return the work allowed under one of several conventions, of which the first is the likeliest if it makes any output right."""
     first = SHARE_OF_FIRST if searches[0].trial.num_matching() else 1 / len(searches)
     share = 1.0 if len(searches) == 1 else first if place == 0 else (1 - first) / (len(searches) - 1)
-    return WORK.get(searches[place].trial.call.library, 1000) * share
+    return WORK.get(searches[place].trial.call.library, WORK_OF_OTHERS) * share
 
 
 def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: bool) -> Iterator[Change]:
