@@ -14,7 +14,8 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.adapters import adapter
+from headway.practice.diagnosis.adapters import LOSSES, adapter
+from headway.practice.diagnosis.classes.given_model import with_model
 from headway.practice.exercise import Convention, Exercise
 
 ANSWERS = ("headway.functions", "headway.practice.exercises", "headway.practice.recipes", "headway.practice.workbook")
@@ -55,6 +56,7 @@ def _without_answers(exercise: Exercise) -> Exercise:
 
 def _needed(exercise: Exercise) -> Iterable[Any]:
     yield from (adapter(each) for each in (exercise.calls, exercise.class_calls) if each)
+    yield from [with_model] if exercise.name in LOSSES else []
     yield from ((role.neutral, role.size_of, role.size_override) for role in exercise.roles)
     yield from ((each.encode, each.reads) for group in exercise.conventions for each in group)
     yield from (probe.inputs for probe in exercise.probes())

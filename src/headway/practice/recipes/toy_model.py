@@ -28,6 +28,18 @@ class Fields(dict[str, Any]):
         raise AttributeError(name)
 
 
+class Config(Fields):
+    """The sizes of a model, of which the context size is found under any name that means it."""
+
+    def __missing__(self, name: str) -> int:
+        if means_context(name):
+            return int(self["context_size"])
+        raise KeyError(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return self["context_size"] if name not in self and means_context(name) else super().__getattr__(name)
+
+
 class OwnData(numpy.ndarray):
     """An array that is its own data, as that of a tensor of an autograd library."""
 
@@ -54,6 +66,11 @@ OF_CONTEXT = (
     r"(max|context|ctx|block|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)"
 )
 """Pattern of the names of a context size."""
+
+
+def means_context(name: str) -> bool:
+    """Return True for a name that means a context size, such as WINDOW_SIZE."""
+    return re.fullmatch(OF_CONTEXT, name.lower().lstrip("_")) is not None
 
 
 TUPLES = ("pair", "triple")
@@ -158,7 +175,7 @@ class ToyModel:
         """Sizes under the names of several libraries, as attributes and as keys."""
         names = ("context_size", "block_size", "n_positions", "context_length", "max_seq_len", "n_ctx", "max_position_embeddings")
         layers = dict.fromkeys(("n_layer", "n_layers", "num_layers", "num_hidden_layers"), 2)
-        return Fields(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
+        return Config(vocab_size=self.vocab_size, **dict.fromkeys(names, self.context_size), **layers)
 
     cfg = args = params = hparams = config
 
@@ -172,11 +189,11 @@ class ToyModel:
         yield SimpleNamespace(device=self.device, dtype=None)
 
     def __getattr__(self, name: str) -> int:
-        """Return the context size under any name that means it, such as WINDOW_SIZE.
+        """Return the context size under any name that means it.
 
         Errors   AttributeError for other names
         """
-        if re.fullmatch(OF_CONTEXT, name.lower().lstrip("_")):
+        if means_context(name):
             return self.context_size
         raise AttributeError(name)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.given_model import with_model
 from headway.practice.diagnosis.classes.global_operands import globals_calls
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.samplers import as_function
@@ -42,8 +43,17 @@ def adapter(kind: str | None) -> Adapter:
     return found
 
 
+LOSSES = ("cross_entropy", "next_token_loss")
+"""Exercises whose logits may be those of a model that the function is given."""
+
+
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Call]:
     """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
+    if exercise.name in LOSSES:
+        given = with_model(subject, is_shifted=exercise.name == "next_token_loss")
+        if given is None:
+            return []
+        subject = given
     if inspect.isclass(subject.value) and exercise.drawing == "read" and (sampler := as_function(subject)) is not None:
         return function_calls(sampler, exercise, library, class_of_calls(exercise.drawing))
     if exercise.calls is not None or inspect.isclass(subject.value):

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy
 
 from headway.practice.diagnosis.calls.binding import FILL_VALUE, TABLE, Binding, bind_call, fits_name
-from headway.practice.diagnosis.calls.rotation import NUM_STYLES
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import (
     Config,
@@ -380,6 +380,13 @@ MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
 
+def _neutral_value(parameter: inspect.Parameter) -> Any:
+    """Return the value that a parameter without a role takes by its name, or a rotation by 0 for one whose annotation is a class that rotates."""
+    value, annotation = neutral_value(parameter.name), parameter.annotation
+    kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return same if value is NOTHING and fitting(kind.partition("|")[0].strip())[0][:1] == ("rotary",) else value
+
+
 def _constructor_bindings(
     parameters: Sequence[inspect.Parameter], exercise: Exercise, others: Collection[str]
 ) -> Iterator[tuple[Binding, dict[str, Any]]]:
@@ -403,7 +410,7 @@ def _constructor_bindings(
     for parameter in open_ones:
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
-        value = False if parameter.annotation in (bool, "bool") else neutral_value(parameter.name)
+        value = False if parameter.annotation in (bool, "bool") else _neutral_value(parameter)
         if value is NOTHING and width is not None and re.fullmatch(OWN_WIDTH, parameter.name):
             bound[parameter.name] = width
         elif value is NOTHING:

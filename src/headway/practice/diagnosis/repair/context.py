@@ -132,7 +132,8 @@ def scales_of_initial_values(nodes: Sequence[ast.AST]) -> frozenset[int]:
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-            drawn, others = [], []
+            drawn: list[ast.expr] = []
+            others: list[ast.expr] = []
             for side in (node.left, node.right):
                 (drawn if any(re.search(DRAWS, _name_called(each)) for each in ast.walk(side)) else others).append(side)
             if drawn:
