@@ -60,8 +60,8 @@ def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> I
     repairs: list[Repaired] = []
     found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(
-        judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]))
-    ):
+        judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]), len(each[0].source))
+    ):  # short ones first: the time may end before the others
         if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
                 found[subject.name] = with_repair(verdict, subject, exercise, repairs, known)

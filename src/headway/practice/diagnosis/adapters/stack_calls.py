@@ -47,6 +47,9 @@ PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk", "bk")
 KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
 MAX_CONSTRUCTIONS = 12
+MAX_CALLS = 300
+"""Calls of a stack in the forms of masks, under all readings of its constructor; right ones need at most 151."""
+
 MOST_REFUSED = 2
 """Readings of a constructor, and kinds of masks after which shapes that raise are not tried any more."""
 
@@ -260,12 +263,13 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
     own = replace(exercise, roles=(*operands, *masks, *stacks.sizes(tables, layers)))
     has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", subject.used_source, re.IGNORECASE)
+    budget = iter(range(MAX_CALLS))
     for each in as_made(subject):
         for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
             binding = class_binding(construction, Assignment({}))
             if _leaves_mask_out(each, construction, binding):
                 continue
-            found = _in_form(StackCall(each, binding, library, construction=construction), own)
+            found = _in_form(StackCall(each, binding, library, construction=construction), own, budget)
             if found is not None:
                 return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
     return []
@@ -277,8 +281,10 @@ def _leaves_mask_out(subject: Subject, construction: Construction, binding: Bind
     return any(re.search("mask|len|pad|bias", name.lower()) for name in unknown)
 
 
-def _in_form(call: StackCall, exercise: Exercise) -> list[StackCall] | None:
+def _in_form(call: StackCall, exercise: Exercise, budget: Iterator[int]) -> list[StackCall] | None:
     """Return the call in the first form in which the layers see what they should; None if it does not run.
+
+    budget   an item for each call of the stack that may be made
 
     If no mask has an effect in any form, return it in the first form that runs; none if masks have another effect.
     """
@@ -296,7 +302,7 @@ def _in_form(call: StackCall, exercise: Exercise) -> list[StackCall] | None:
             refused: Counter[tuple[bool, str, str]] = Counter()
             for form in _forms(call, has_vectors=has_vectors):
                 shapes = (form.is_batch_first, form.of_keys, form.of_target)
-                if refused[shapes] >= MOST_REFUSED:
+                if refused[shapes] >= MOST_REFUSED or next(budget, None) is None:
                     continue
                 formed = replace(call, form=form)
                 seen = _seen(formed, instance, inputs)
