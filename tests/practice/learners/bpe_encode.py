@@ -225,3 +225,15 @@ def right_linked_list(text, merges):
         gone = nodes[i][2]
         alive[gone] = False
         nodes[i][0], nodes[i][2] = new_id, nodes[gone][2]
+
+
+def wrong_last_match_merged(text, merges):
+    ids = list(text.encode("utf-8"))
+    while True:
+        last = None
+        for pair in zip(ids, ids[1:]):
+            if pair in merges:
+                last = pair
+        if last is None:
+            return ids
+        ids = merge(ids, last, merges[last])

@@ -146,3 +146,10 @@ def wrong_first_position_for_all(inputs, wte, wpe, blocks, ln_f, n_head):
     for block in blocks:
         x = transformer_block(x, **block, n_head=n_head)
     return layer_norm(x, **ln_f) @ wte.T
+
+
+def wrong_residual_around_blocks(inputs, wte, wpe, blocks, ln_f, n_head):
+    x = wte[inputs] + wpe[range(len(inputs))]
+    for block in blocks:
+        x = x + transformer_block(x, **block, n_head=n_head)
+    return layer_norm(x, **ln_f) @ wte.T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,12 @@ def _first_match(word: Any, rank: Any) -> Any:
     return word
 
 
+def _last_match(word: Any, rank: Any) -> Any:
+    while pairs := [pair for pair in itertools.pairwise(word) if pair in rank]:
+        word = pair_of(word, pairs[-1])
+    return word
+
+
 def _longest_match(word: Any, rank: Any) -> Any:
     known = {first + second for first, second in rank}
     out, place = [], 0
@@ -82,6 +89,7 @@ STEPS: dict[str, Step] = {
 
 MISTAKES = (
     TEXTS.mistake("first_match_merged", join=_first_match),
+    TEXTS.mistake("last_match_merged", join=_last_match),
     TEXTS.mistake(
         "last_learned_merged_first", join=lambda word, rank: _by_rank(word, lambda pair, count: -rank[pair] if pair in rank else None)
     ),

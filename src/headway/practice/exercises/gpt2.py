@@ -80,6 +80,9 @@ MISTAKES = (
     TEXTS.mistake("embedding_scaled", embed=lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]),
     TEXTS.mistake("only_last_block", stack=lambda x, blocks, block: [block(x, weights) for weights in blocks][-1]),
     TEXTS.mistake("only_first_block", stack=lambda x, blocks, block: block(x, blocks[0])),
+    TEXTS.mistake(
+        "residual_around_blocks", stack=lambda x, blocks, block: _one_after_another(x, blocks, lambda x, each: x + block(x, each))
+    ),
     TEXTS.mistake("blocks_backwards", stack=lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)),
     TEXTS.mistake("last_norm_missing", last_norm=unchanged),
     TEXTS.mistake("hidden_states_returned", head=unchanged),

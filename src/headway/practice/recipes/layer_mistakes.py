@@ -81,6 +81,7 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             TEXTS.mistake(
                 f"sublayer_{place + 1}_missing",
                 wire=_left_out(place),
+                pattern=r"norm|att|ff|mlp|feed",
                 key="sublayer_missing",
                 part=part,
             )

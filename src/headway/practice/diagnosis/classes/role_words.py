@@ -12,7 +12,7 @@ FILLERS = set(
 )
 
 PREFIXES = ("w", "b", "to")
-"""What names of weights may start with: `wq`, `toqueries`."""
+"""Prefixes of the names of weights: `wq`, `toqueries`."""
 
 
 def words_of(name: str) -> list[str]:

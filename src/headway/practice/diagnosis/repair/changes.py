@@ -344,6 +344,7 @@ def _rewritten(
             yield 1.6, [node], node.orelse
             yield 1.5, [node], [ast.If(node.test, node.orelse, node.body)]
         yield 1.4, [node], [ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)]
+        yield from _best_so_far(node, context)
     if isinstance(node, ast.For | ast.With):
         yield 2.0, [node], node.body
     if isinstance(node, ast.For) and len(node.body) > 1:  # the last statement belongs after the loop
@@ -379,6 +380,15 @@ def _rewritten(
         )
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _best_so_far(node: ast.If, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield a branch that is also taken only if what it stores in a variable that nothing reads is less, or more, than the variable."""
+    for each in node.body:
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in context.unused:
+            for operator in (ast.Lt(), ast.Gt()):
+                is_better = ast.Compare(each.value, [operator], [ast.Name(each.targets[0].id, ast.Load())])
+                yield 0.6, [node], [ast.If(ast.BoolOp(ast.And(), [node.test, is_better]), node.body, node.orelse)]
 
 
 def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
