@@ -384,3 +384,35 @@ def test_parameters_of_any_name_are_the_operands_of_a_probe_in_order():
     assert found["pos_table"][0] == "sinusoidal_positions"
     assert found["pos_table"][1].is_correct
     assert found["ffn"][1].is_correct
+
+
+def test_functions_of_any_name_are_parts_by_what_they_call():
+    text = """
+import numpy as np
+
+def norm(x, p):
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * p["g"] + p["b"]
+
+def attention(x, p, n_head):
+    t, d = x.shape[-2:]
+    q, k, v = (each.reshape(*x.shape[:-1], n_head, -1).swapaxes(-2, -3) for each in np.split(x @ p["c_attn"]["w"] + p["c_attn"]["b"], 3, -1))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(d // n_head)
+    scores = np.where(np.tril(np.ones((t, t), bool)), scores, -1e9)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    mixed = (weights / weights.sum(-1, keepdims=True) @ v).swapaxes(-2, -3).reshape(x.shape)
+    return mixed @ p["c_proj"]["w"] + p["c_proj"]["b"]
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+def mlp(x, p):
+    return gelu(x @ p["c_fc"]["w"] + p["c_fc"]["b"]) @ p["c_proj"]["w"] + p["c_proj"]["b"]
+
+def step(x, mlp_, attn, ln_1, ln_2, n_head):
+    x = x + attention(norm(x, ln_1), attn, n_head)
+    return x + mlp(norm(x, ln_2), mlp_)
+"""
+    name, verdict = found_in(text)["step"]
+    assert name == "transformer_block" and verdict.is_correct, verdict
+    assert "step" not in found_in(text.replace("return x + mlp(norm", "return mlp(norm")), "a name that says nothing accuses nobody"

@@ -97,6 +97,63 @@ MISTAKES = [
 ]
 
 
+MISSING = [
+    (
+        "feed_forward",
+        "import numpy as np\n\ndef feed_forward(x, w1, b1, w2, b2):\n    h = np.maximum(x @ w1 + b1, 0)\n    return h\n",
+        "h = h @ w2 + b2",
+    ),
+    (
+        "feed_forward",
+        """
+import numpy as np
+
+class FeedForward:
+    def __init__(self, d_model, d_ff):
+        self.w1 = np.random.randn(d_model, d_ff) * np.sqrt(2.0 / d_model)
+        self.w2 = np.random.randn(d_ff, d_model) * np.sqrt(2.0 / d_ff)
+
+    def __call__(self, x):
+        x = np.maximum(x.dot(self.w1), 0)
+        return x
+""",
+        "self.w2",
+    ),
+    (
+        "bpe_encode",
+        """
+def bpe_encode(text, merges):
+    ids = list(text.encode("utf-8"))
+    while True:
+        best, best_rank = None, float("inf")
+        for pair in zip(ids, ids[1:]):
+            if pair in merges:
+                best = pair
+                best_rank = merges[pair]
+        if best is None:
+            return ids
+        out, i = [], 0
+        while i < len(ids):
+            if i < len(ids) - 1 and (ids[i], ids[i + 1]) == best:
+                out.append(merges[best])
+                i += 2
+            else:
+                out.append(ids[i])
+                i += 1
+        ids = out
+""",
+        "merges[pair] < best_rank",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "program", "added"), MISSING, ids=("function", "class", "condition"))
+def test_what_is_missing_is_made_of_what_the_program_does_not_use(name, program, added):
+    repair, is_right = repaired(name, program)
+    assert is_right
+    assert any(added in edit.replacement for edit in repair.edits), repair.edits
+
+
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), MISTAKES, ids=lambda value: value if "\n" not in value else "")
 def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])

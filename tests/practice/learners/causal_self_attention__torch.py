@@ -321,3 +321,31 @@ class Right_causal_if_asked(nn.Module):  # noqa: N801
         if self.is_decoder:
             scores = scores.masked_fill(self.tril[:length, :length] == 0, float("-inf"))
         return self.projection((self.dropout(F.softmax(scores, dim=-1)) @ v).transpose(1, 2).reshape(batch, length, width))
+
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, dim, context_length):
+        super().__init__()
+        angles = torch.outer(torch.arange(context_length), 10000.0 ** -(torch.arange(0, dim, 2) / dim))
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, x, positions):
+        cos, sin = self.cos[positions], self.sin[positions]
+        first, second = x[..., 0::2], x[..., 1::2]
+        return torch.stack([first * cos - second * sin, second * cos + first * sin], -1).flatten(-2)
+
+
+class right_given_an_object_that_rotates(nn.Module):  # noqa: N801
+    def __init__(self, d_model: int, num_heads: int, positional_encoder: RotaryEmbedding):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+        self.positional_encoder = positional_encoder
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = (layer(x).view(b, t, self.num_heads, -1).transpose(1, 2) for layer in (self.q_proj, self.k_proj, self.v_proj))
+        positions = torch.arange(t)
+        q, k = self.positional_encoder(q, positions), self.positional_encoder(k, positions)
+        return self.o_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, d))

@@ -113,3 +113,12 @@ def wrong_multiplied(x, table):
 
 def wrong_concatenated(x, table):
     return np.concatenate([x, np.broadcast_to(table[: x.shape[-2]], x.shape)], axis=-1)
+
+
+class right_of_the_shape_of_tokens:
+    def __init__(self, n_timesteps, embed_size):
+        self.E = np.random.randn(n_timesteps, embed_size)
+
+    def forward(self, x):
+        B, T = x.shape
+        return self.E[:T]

@@ -373,3 +373,22 @@ class wrong_split_before_projecting(nn.Module):  # noqa: N801
         attention = torch.softmax(energy / (self.head_dim ** (1 / 2)), dim=3)
         out = torch.einsum("nhql,nlhd->nqhd", [attention, values]).reshape(N, -1, self.heads * self.head_dim)
         return self.fc_out(out)
+
+
+class right_heads_of_every_nth_column(nn.Module):  # noqa: N801
+    def __init__(self, num_heads, embedding_dim):
+        super().__init__()
+        self.num_heads, self.head_dim = num_heads, embedding_dim // num_heads
+        self.toqueries, self.tokeys, self.tovalues = (nn.Linear(embedding_dim, embedding_dim) for _ in range(3))
+        self.proj_output = nn.Linear(embedding_dim, embedding_dim)
+
+    def forward(self, queries, keys, values):
+        q, k, v = (
+            torch.reshape(layer(x), (*x.shape[:2], self.head_dim, self.num_heads))
+            for layer, x in ((self.toqueries, queries), (self.tokeys, keys), (self.tovalues, values))
+        )
+        heads = []
+        for i in range(self.num_heads):
+            scores = q[..., i] @ k[..., i].transpose(1, 2) / math.sqrt(self.head_dim)
+            heads.append(scores.softmax(-1) @ v[..., i])
+        return self.proj_output(torch.concat(heads, dim=-1))

@@ -121,6 +121,15 @@ def _length_of_batch(inputs: Inputs) -> Inputs | None:
     return without(inputs, "positions") | {"token_ids": numpy.stack([positions[::-1], (positions * 3 + 1) % len(positions)])}
 
 
+def _length_of_batch_as_x(inputs: Inputs) -> Inputs | None:
+    ids = _length_of_batch(inputs)
+    return None if ids is None else without(ids, "token_ids") | {"x": ids["token_ids"]}
+
+
+UNPACKS_TWO_SIZES = r"\b(b|batch\w*) *, *(t|s|l|seq\w*|length) *= *\w+\.(shape|size\(\))"
+"""Pattern of the source of a class that takes the shape of its operand as (batch, positions)."""
+
+
 def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
     is_batch = isinstance(answer, numpy.ndarray) and answer.ndim == 3 and (answer == answer[:1]).all()
     return answer[0] if is_batch else answer
@@ -156,6 +165,9 @@ TAKES = (
     Convention(encode=_positions_as_ids, decode=_without_leading, role="token_ids"),
     Convention(
         TEXTS["takes_length_of_ids"], _length_of_batch, _first_of_batch, role="token_ids", without="token_table", source=r"shape|size"
+    ),
+    Convention(
+        TEXTS["takes_length_of_ids"], _length_of_batch_as_x, _first_of_batch, role="x", without="token_table", source=UNPACKS_TWO_SIZES
     ),
     Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
 )
