@@ -414,5 +414,6 @@ def step(x, mlp_, attn, ln_1, ln_2, n_head):
     return x + mlp(norm(x, ln_2), mlp_)
 """
     name, verdict = found_in(text)["step"]
-    assert name == "transformer_block" and verdict.is_correct, verdict
+    assert name == "transformer_block"
+    assert verdict.is_correct, verdict
     assert "step" not in found_in(text.replace("return x + mlp(norm", "return mlp(norm")), "a name that says nothing accuses nobody"
