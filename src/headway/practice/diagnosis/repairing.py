@@ -28,6 +28,7 @@ from headway.practice.diagnosis.repair.remaining import PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
+from headway.practice.exercises import exercise as by_name
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Cause, Repair, Verdict
@@ -158,9 +159,10 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
-    """Return True if the name of a subject means one part most likely, or can mean no other."""
+    """Return True if the name of a subject means one part most likely, or can mean no other, or one related to it."""
     likely, possible = fitting(subject.short_name)
-    return not subject.is_private and [*(likely or possible)] == [exercise.name]
+    names = [*(likely or possible)]
+    return not subject.is_private and len(names) == 1 and exercise.name in (*names, *by_name(names[0]).related)
 
 
 def _holds_its_weights(verdict: Verdict) -> bool:

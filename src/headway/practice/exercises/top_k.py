@@ -80,7 +80,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("three", {"logits": row, "top_k": 3}),
         Probe("one", {"logits": row, "top_k": 1}),
         Probe("five", {"logits": row[::-1].copy(), "top_k": 5}),
-        Probe("all", {"logits": row, "top_k": 7}),
+        Probe("all", {"logits": row, "top_k": 7}, TEXTS["whole"]),
         of_rows("rows", rows, top_k=2),
         of_rows("square", random.standard_normal((4, 4)), top_k=3),
         Probe("more than the vocabulary", {"logits": row, "top_k": 9}, ALL),

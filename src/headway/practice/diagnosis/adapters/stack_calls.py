@@ -276,8 +276,10 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
 
 def _leaves_mask_out(subject: Subject, construction: Construction, binding: Binding) -> bool:
-    """Return True if the method takes a mask of unknown meaning."""
-    unknown = binding.left_out(each for each in call_parameters(subject, construction.method) if type(each.default) is not int)  # a pad id
+    """Return True if the method takes a mask of unknown meaning, other than one in place of which the class makes its own."""
+    makes_own = re.search(r"def \w*mask|[!=]= *self\.\w*pad", subject.own_source) is not None
+    parameters = [each for each in call_parameters(subject, construction.method) if type(each.default) is not int]  # a pad id
+    unknown = binding.left_out(each for each in parameters if not (makes_own and each.default is None))
     return any(re.search("mask|len|pad|bias", name.lower()) for name in unknown)
 
 

@@ -115,6 +115,8 @@ def config_parameter(subject: Subject) -> str | None:
 
 
 def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
+    if parameter.annotation in (int, float, bool, "int", "float", "bool"):
+        return False
     if re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE):
         return True
     if inspect.isclass(parameter.annotation) and is_config_class(parameter.annotation, subject.module):

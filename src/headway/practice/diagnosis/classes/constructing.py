@@ -287,7 +287,7 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
     every = call_parameters(subject, method)
     keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else _random_keys(every, subject)
-    parameters = [each for each in every if each.name not in keys and not _is_optional_bias(each)]
+    parameters = [each for each in every if each.name not in keys and not (_is_optional_bias(each) or _is_optional_dict(each, subject))]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
@@ -514,6 +514,11 @@ def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
 def _is_optional_bias(parameter: inspect.Parameter) -> bool:
     """Return True for an array that is added to the scores if it is given, which is no flag for the biases of layers."""
     return parameter.default is None and re.fullmatch(r"(attn|attention|mask)_bias", parameter.name.lower()) is not None
+
+
+def _is_optional_dict(parameter: inspect.Parameter, subject: Subject) -> bool:
+    """Return True for a parameter that need not be given and whose elements the class reads by text: several masks in one operand."""
+    return parameter.default is None and re.search(rf"\b{re.escape(parameter.name)}\[['\"]", subject.own_source) is not None
 
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:

@@ -213,7 +213,8 @@ def _run(module: Any, traces: Traces | None, action: str, method: str, intercept
         if action == "init":
             # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
             with jax_on_numpy(), _one_key(), quick_draws():
-                return linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
+                made = linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
+                return linen.meta.unbox(made)  # arrays that say how they are partitioned among devices
 
         def applied(given: tuple[Any, ...]) -> Any:
             weights, positional, keywords = given
