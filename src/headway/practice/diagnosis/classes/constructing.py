@@ -32,6 +32,7 @@ from headway.practice.diagnosis.classes.configs import (
 from headway.practice.diagnosis.classes.flax_modules import random_key
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
 from headway.practice.diagnosis.classes.slots import module_library
+from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
 from headway.practice.diagnosis.classes.submodules import Submodule, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
@@ -163,7 +164,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = _random_keys(constructor, subject) | _observers(constructor, subject)
+    keys = _random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
     used = {config, *dropouts, *flags, *keys}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or _is_optional_bias(each))]
     variables = globals_read(subject)
@@ -201,6 +202,12 @@ def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> d
     if not (is_module or re.search(DRAWN_BY_JAX, subject.used_source)):
         return {}
     return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
+
+
+def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return the parameters for a dict of weights by name, and for the number of the layer that it is read at, with values."""
+    dicts = {each.name: StateDict() for each in parameters if each.default is each.empty and reads_state_dict(each.name, subject)}
+    return {**dicts, **{each.name: PLACE for each in parameters if dicts and re.fullmatch(r"(layer|block)_?(id|idx|index|num)", each.name)}}
 
 
 class Idle:

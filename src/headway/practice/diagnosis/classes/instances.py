@@ -43,6 +43,7 @@ from headway.practice.diagnosis.classes.slots import (
     switch_off_dropout,
     with_digits_of,
 )
+from headway.practice.diagnosis.classes.state_dict import StateDict
 from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
@@ -304,7 +305,7 @@ class InstanceCall(Call):
         """Return what the learner's constructor returns for constructor arguments and sizes."""
         construction, rate = self.construction, self._dropout_rate
         switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
-        switches |= {name: each.at(sizes) if isinstance(each, Shown) else each for name, each in construction.fixed.items()}
+        switches |= {name: each.at(sizes) if isinstance(each, Shown | StateDict) else each for name, each in construction.fixed.items()}
         if construction.config is not None:
             switches[construction.config] = config_for(construction, self.subject, sizes, rate)
         parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
