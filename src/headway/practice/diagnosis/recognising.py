@@ -167,8 +167,9 @@ feed-forward; what has two linear layers and an activation."""
 FORMS_OF_FUNCTIONS = (
     (r"(?is)\A(?=.*\b(params|weights|p|w)\b)(?=.*\b\w*(emb|wte)\w*(['\"]\])?\[)", ("gpt2",)),
     (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
+    (r"(?s)\Adef \w+\([^)]*pair[^)]*\).*\bappend\(.*\+= *2\b", ("merge_pair",)),
 )
-"""The same for functions of weights: what looks rows up in a table; what calls an attention and a feed-forward."""
+"""The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list."""
 
 
 def as_form(subject: Subject) -> Exercise | None:

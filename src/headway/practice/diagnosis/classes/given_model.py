@@ -55,7 +55,7 @@ def with_model(subject: Subject, *, is_shifted: bool) -> Subject | None:
     return replace(subject, value=_with_logits(subject.value, model, inputs, form, keeps_inputs=is_shifted))
 
 
-TARGETS = r"target|label|(^|_)y(_|$|b$|s$)|^y"
+TARGETS = r"target|label|(^|_)y"
 """Pattern of the names of parameters for the tokens to predict."""
 
 
