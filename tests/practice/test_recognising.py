@@ -417,3 +417,32 @@ def step(x, mlp_, attn, ln_1, ln_2, n_head):
     assert name == "transformer_block"
     assert verdict.is_correct, verdict
     assert "step" not in found_in(text.replace("return x + mlp(norm", "return mlp(norm")), "a name that says nothing accuses nobody"
+
+
+def test_a_fully_connected_class_with_two_layers_is_a_feed_forward():
+    text = """
+import numpy as np
+
+class Linear:
+    def __init__(self, in_size, out_size, bias=True):
+        self.W = np.random.randn(in_size, out_size)
+        self.b = np.zeros(out_size)
+        self.has_bias = bias
+
+    def __call__(self, x):
+        return x @ self.W + self.b if self.has_bias else x @ self.W
+
+def relu(x):
+    return np.maximum(x, 0)
+
+class FullyConnected:
+    def __init__(self, in_size, out_size):
+        self.first = Linear(in_size, 4 * in_size, bias=False)
+        self.second = Linear(4 * in_size, out_size)
+
+    def __call__(self, x):
+        return self.second(relu(self.first(x)))
+"""
+    found = found_in(text)
+    assert [found[each][0] for each in ("Linear", "FullyConnected")] == ["linear", "feed_forward"]
+    assert all(verdict.is_correct for _, verdict in found.values()), found

@@ -58,7 +58,7 @@ PARTS_OF_CLASSES = {
     "next_token_loss": ("cross_entropy",),
     **dict.fromkeys(("encoder_stack", "decoder_stack", "encoder_decoder"), ("gpt2", "encoder_stack", "decoder_stack")),
     "feed_forward": ("gated_feed_forward",),
-    **dict.fromkeys(("relu", "gelu", "silu"), ("feed_forward",)),
+    **dict.fromkeys(("relu", "gelu", "silu", "linear"), ("feed_forward",)),
     "embed": ("positioned_embedding", "learned_positions"),
     "sinusoidal_positions": ("positioned_embedding", "learned_positions"),
     "positioned_embedding": ("learned_positions",),

@@ -79,6 +79,8 @@ def recognised(subject: Subject) -> Exercise | None:
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
     if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, subject.code):
         likely = [exercise("sinusoidal_positions"), *likely]
+    if likely and likely[0].name == "linear" and inspect.isclass(subject.value) and re.search(OF_TWO_LAYERS, subject.own_source):
+        likely = [exercise("feed_forward"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
     if len(likely) == 1 and not (possible or subject.is_private):
@@ -150,16 +152,16 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
     return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
 
 
+OF_TWO_LAYERS = r"(?is)\A(?!.*(att|soft_?max|conv|recurrent|lstm))(?=.*(Linear|Dense)\(.*(Linear|Dense)\()(?=.*[gr]elu|silu|swish)"
+"""Pattern of the source of a class with two linear layers and an activation."""
+
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
     (
         r"(?is)\A(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)",
         ("transformer_block", "encoder_layer", "decoder_layer"),
     ),
-    (
-        r"(?is)\A(?!.*(att|soft_?max|conv|recurrent|lstm))(?=.*(Linear|Dense)\(.*(Linear|Dense)\()(?=.*[gr]elu|silu|swish)",
-        ("feed_forward", "gated_feed_forward"),
-    ),
+    (OF_TWO_LAYERS, ("feed_forward", "gated_feed_forward")),
 )
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
 feed-forward; what has two linear layers and an activation."""

@@ -73,7 +73,7 @@ def slots_of(instance: Any, home: str) -> list[Slot]:
 
     home   name of the module that defines the class; attributes of other classes from it are searched too
 
-    Masks and caches are left out: they are not learned.
+    Masks and caches are left out, because they are not learned, and biases that a flag of their layer switches off.
     """
     found, seen = [], set()
     for slot in _walk(instance, (), home, set()):
@@ -98,6 +98,8 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         return
     seen.add(id(holder))
     for key, value in _items(holder):
+        if _is_switched_off(holder, key):
+            continue
         here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
             if value.ndim and is_floating(array := value.get_value()):
@@ -116,6 +118,11 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
             or _is_near(value)
         ):
             yield from _walk(value, here, home, seen)
+
+
+def _is_switched_off(holder: Any, key: Any) -> bool:
+    """Return True for a bias that a layer of the file's own holds but does not add, as a flag next to it says."""
+    return key in ("b", "bias") and any(getattr(holder, flag, None) is False for flag in ("has_bias", "use_bias", "with_bias"))
 
 
 def _by_head(key: Any) -> tuple[Any, ...]:

@@ -123,7 +123,7 @@ def wrappers_of(statements: Sequence[ast.stmt]) -> list[ast.Call]:
     ]
 
 
-DRAWS = r"(?i)^(rand|randn|random|normal|uniform|standard_normal|truncated_normal|glorot|xavier|kaiming)"
+DRAWS = r"(?i)rand\w*|(standard_|truncated_)?normal_?|uniform_?|(glorot|xavier|kaiming)\w*"
 """Pattern of the names of functions that draw numbers."""
 
 
@@ -135,7 +135,7 @@ def scales_of_initial_values(nodes: Sequence[ast.AST]) -> frozenset[int]:
             drawn: list[ast.expr] = []
             others: list[ast.expr] = []
             for side in (node.left, node.right):
-                (drawn if any(re.search(DRAWS, _name_called(each)) for each in ast.walk(side)) else others).append(side)
+                (drawn if any(re.fullmatch(DRAWS, _name_called(each)) for each in ast.walk(side)) else others).append(side)
             if drawn:
                 found |= {id(node), *(id(each) for side in others for each in ast.walk(side))}
     return frozenset(found)
