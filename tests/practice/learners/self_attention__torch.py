@@ -306,3 +306,20 @@ class right_mask_as_flag_passed_on(nn.Module):
     def forward(self, x, mask):
         q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
         return self.out(self.attend(q, k, v, mask).transpose(1, 2).flatten(2))
+
+
+class right_one_of_several_heads(nn.Module):  # noqa: N801
+    def __init__(self, args):
+        super().__init__()
+        self.d_k = args.d_model // args.num_heads
+        self.WQ, self.WK, self.WV = (nn.Linear(args.d_model, self.d_k) for _ in range(3))
+
+    def forward(self, q, k, v):
+        q, k, v = self.WQ(q), self.WK(k), self.WV(v)
+        return F.softmax(q @ k.transpose(2, 1) / math.sqrt(self.d_k), dim=-1) @ v
+
+
+class wrong_scale__one_of_several_heads(right_one_of_several_heads):  # noqa: N801
+    def __init__(self, args):
+        super().__init__(args)
+        self.d_k = args.d_model

@@ -46,6 +46,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
+from headway.practice.recipes.projections import heads_around
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Status, Verdict
 
@@ -314,8 +315,13 @@ def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     body = trial.call.subject.own_source.partition("\n")[2]
     takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
     takes_heads = takes_heads and re.search(r"head|\bh\b", body, re.IGNORECASE) is not None
-    has_heads = any(probe.inputs.get("num_heads", 1) > 1 for probe in exercise.probes())
-    return takes_heads and has_heads and not any(probe.inputs.get("num_heads", 1) > 1 for probe in trial.probes)
+    return takes_heads and any(map(_has_heads, exercise.probes())) and not any(map(_has_heads, trial.probes))
+
+
+def _has_heads(probe: Probe) -> bool:
+    """Return True for a probe of several heads, and for one of a single head of several."""
+    inputs = probe.inputs
+    return bool(inputs.get("num_heads", 1) > 1) or ("query_weight" in inputs and heads_around(inputs) > 1)
 
 
 def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:

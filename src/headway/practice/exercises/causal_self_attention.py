@@ -19,6 +19,7 @@ from headway.practice.recipes.sequences import (
     MASK,
     MATRICES,
     NARROWER,
+    ONE_OF_HEADS,
     PADDED,
     PADDING,
     SINGLE,
@@ -120,6 +121,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, one position", draw.itself(2, 1, 12) | fused | heads, BATCH),
         Probe("single, masked", draw.itself(5, 7) | held | {"mask": causal_mask}, SINGLE, UNBATCHED),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
+        Probe("one of three heads", draw.itself(2, 5, 12) | draw.weights(12, 4), ONE_OF_HEADS),
     )
 
 

@@ -17,6 +17,7 @@ from headway.practice.recipes.sequences import (
     LENGTHS,
     MASK,
     MATRICES,
+    ONE_OF_HEADS,
     PADDED,
     PADDING,
     SINGLE,
@@ -117,6 +118,7 @@ def probes() -> tuple[Probe, ...]:
             PADDED,
             within=BATCH,
         ),
+        Probe("one of three heads", draw.itself(2, 5, 12) | draw.weights(12, 4), ONE_OF_HEADS),
         Probe("single, causal", draw.itself(5, 7) | held | {"is_causal": True}, SINGLE, UNBATCHED),
     )
 

@@ -174,8 +174,16 @@ def _width(inputs: Inputs, part: str, end: int) -> int:
     return int(inputs[part].shape[-1] if weight is None else weight.shape[end])
 
 
+def heads_around(inputs: Inputs) -> int:
+    """Return the number of heads of which a single one projects to its share of the width: 3 for weights of shape (4, 12)."""
+    width, own = _width(inputs, "query", 1), _width(inputs, "query", 0)
+    return width // own if "num_heads" not in inputs and own and width % own == 0 else 1
+
+
 def _hidden_size(inputs: Inputs) -> int | None:
-    """Return the width if everything but key and value heads has the same one, else None."""
+    """Return the width if everything but key and value heads, or but a single head of several, has the same one, else None."""
+    if heads_around(inputs) > 1:
+        return _width(inputs, "query", 1)
     widths = {_width(inputs, part, end) for part in ("query", "value") for end in (0, 1) if part == "query" or "num_kv_heads" not in inputs}
     return widths.pop() if len(widths) == 1 else None
 
@@ -201,7 +209,7 @@ WEIGHTS = (
 OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
 WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
 OPTIONS = (ROLES("mask"), ROLES("is_causal", neutral=False), ROLES("scale", neutral=None), ROLES("dropout", neutral=0.0))
-NUM_HEADS = ROLES("num_heads", size_of=lambda inputs: 1)
+NUM_HEADS = ROLES("num_heads", size_of=heads_around)
 
 
 def _per_head(part: str) -> Callable[[Inputs], int]:

@@ -20,6 +20,7 @@ PADDED = TEXTS["padded"]
 LENGTHS = TEXTS["lengths"]
 WIDTHS = TEXTS["widths"]
 NARROWER = TEXTS["narrower"]
+ONE_OF_HEADS = TEXTS["one_of_heads"]
 WHOLE = TEXTS["whole"]
 UNBATCHED = TEXTS["unbatched"]
 
