@@ -214,7 +214,7 @@ def _run(module: Any, traces: Traces | None, action: str, method: str, intercept
             # the initial values are drawn with dozens of primitives, which JAX would compile for each shape
             with jax_on_numpy(), _one_key(), quick_draws():
                 made = linen.Module.init(module, {"params": _key(), "dropout": _key()}, *operands, method=method, **named)
-                return linen.meta.unbox(made)  # arrays that say how they are partitioned among devices
+                return _unboxed(made)
 
         def applied(given: tuple[Any, ...]) -> Any:
             weights, positional, keywords = given
@@ -228,6 +228,13 @@ def _run(module: Any, traces: Traces | None, action: str, method: str, intercept
         given = (variables, operands, named)
         is_traced = traces is not None and intercept is None and is_on_numpy()
         return traces.call(applied, method, given) if traces is not None and is_traced else _compiled_once(applied, given)
+
+
+def _unboxed(tree: Any) -> Any:
+    """Return variables in their order, with the arrays in place of those that say how they are partitioned among devices."""
+    if isinstance(tree, dict):
+        return {name: _unboxed(each) for name, each in tree.items()}
+    return tree.unbox() if hasattr(tree, "unbox") else tree
 
 
 def random_key(name: str) -> Any:
