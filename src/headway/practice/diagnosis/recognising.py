@@ -166,10 +166,13 @@ FORMS = (
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
 feed-forward; what has two linear layers and an activation."""
 
+JOINS_A_PAIR = r"(?s)\Adef \w+\([^)]*pair[^)]*\).*\bappend\(.*\+= *2\b"
+"""Pattern of the source of a function that joins a pair in a list."""
+
 FORMS_OF_FUNCTIONS = (
     (r"(?is)\A(?=.*\b(params|weights|p|w)\b)(?=.*\b\w*(emb|wte)\w*(['\"]\])?\[)", ("gpt2",)),
     (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
-    (r"(?s)\Adef \w+\([^)]*pair[^)]*\).*\bappend\(.*\+= *2\b", ("merge_pair",)),
+    (JOINS_A_PAIR, ("merge_pair",)),
 )
 """The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list."""
 

@@ -6,6 +6,7 @@ Such a subject may be anything, so it is wrong only if one change makes it right
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.recognising import JOINS_A_PAIR
 from headway.practice.diagnosis.repair.program import Findings
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.exercise import Exercise
@@ -51,6 +53,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
             continue
         likely, possible = fitting(subject.short_name)
+        if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
+            possible = [*possible, "merge_pair"]
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
             if by_name(name).calls != "stack":  # judged only where its layers are found
                 yield subject, by_name(name)
