@@ -224,3 +224,31 @@ class wrong_second_residual_from_input(right_from_the_book):
         x = self.att(self.norm1(x)) + shortcut
         x = self.ff(self.norm2(x))
         return x + shortcut
+
+
+class SelfAttentionGPT2(nn.Module):
+    def __init__(self, emb, heads, mask):
+        super().__init__()
+        self.heads, self.mask = heads, mask
+        self.tokeys, self.toqueries, self.tovalues, self.unifyheads = (nn.Linear(emb, emb) for _ in range(4))
+
+    def forward(self, x):
+        b, t, e = x.shape
+        q, k, v = (layer(x).view(b, t, self.heads, -1).transpose(1, 2) for layer in (self.toqueries, self.tokeys, self.tovalues))
+        dot = q @ k.transpose(-2, -1) / (e // self.heads) ** 0.5
+        if self.mask:
+            rows, columns = torch.triu_indices(t, t, offset=1)
+            dot[..., rows, columns] = float("-inf")
+        return self.unifyheads((dot.softmax(-1) @ v).transpose(1, 2).reshape(b, t, e))
+
+
+class right_post_norm_with_an_option(nn.Module):  # noqa: N801
+    def __init__(self, emb, heads, mask, attention_type="gpt2"):
+        super().__init__()
+        self.attention = SelfAttentionGPT2(emb, heads, mask) if attention_type == "gpt2" else nn.Identity()
+        self.norm1, self.norm2 = nn.LayerNorm(emb), nn.LayerNorm(emb)
+        self.ff = nn.Sequential(nn.Linear(emb, 4 * emb), nn.ReLU(), nn.Linear(4 * emb, emb))
+
+    def forward(self, x):
+        x = self.norm1(self.attention(x) + x)
+        return self.norm2(self.ff(x) + x)

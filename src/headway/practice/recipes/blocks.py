@@ -86,8 +86,8 @@ POST_NORM = optional(
         TEXTS["post_norm"],
         steps={"connect": post_norm},
         without="mlp",
-        source=r"(?i)\A(?![\s\S]*(gpt|llama|pre[-_ ]?(norm|ln|layer)))",
-        used_source=r"tri[lu]|[Cc]ausal",
+        source=r"(?i)\A(?![\s\S]*((?<!attention)gpt(?!-?\d?['\"])|llama|pre[-_ ]?(norm|ln|layer)))",
+        used_source=r"tri[lu]|[Cc]ausal|\bmask",
     ),
 )
 """A block whose name says so, and a class that says nothing of another order, as in GPT-2: both orders have their models."""
