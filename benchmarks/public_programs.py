@@ -318,7 +318,7 @@ def judge_mutants(programs: Sequence[Program], options: argparse.Namespace) -> l
         program, part = candidates[chooser.randrange(len(candidates))]
         path = program.download(options.programs)
         accepted = before(path).outcome(part.object) == "accepted"
-        mutant = next(mutants_of(path.read_text(encoding="utf-8"), part.object, chooser), None) if accepted else None
+        mutant = next(mutants_of(path.read_text(encoding="utf-8-sig"), part.object, chooser), None) if accepted else None
         if mutant is None:
             candidates.remove((program, part))
             continue
