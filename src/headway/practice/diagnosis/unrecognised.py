@@ -54,7 +54,7 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
             continue
         likely, possible = fitting(subject.short_name)
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
-            possible = [*possible, "merge_pair"]
+            possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
             if by_name(name).calls != "stack":  # judged only where its layers are found
                 yield subject, by_name(name)

@@ -123,7 +123,7 @@ def _length_of_batch(inputs: Inputs) -> Inputs | None:
 
 def _length_of_batch_as_x(inputs: Inputs) -> Inputs | None:
     ids = _length_of_batch(inputs)
-    return None if ids is None else without(ids, "token_ids") | {"x": ids["token_ids"]}
+    return None if ids is None else _ids_as_x(ids)
 
 
 UNPACKS_TWO_SIZES = r"\b(b|batch\w*) *, *(t|s|l|seq\w*|length) *= *\w+\.(shape|size\(\))"

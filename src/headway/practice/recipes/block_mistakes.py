@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -45,6 +46,12 @@ def _around(connect: Step) -> Step:
 
 IN_TURN = in_turn(usual, usual)
 
+
+def _with_norms(chosen: Callable[[Sublayer, Sublayer], tuple[Sublayer, Sublayer]]) -> Step:
+    """Return the usual wiring with other norms in the places of the first and of the second."""
+    return lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, *chosen(norm_1, norm_2), connect)
+
+
 MISTAKES = (
     TEXTS.mistake("residual_from_normalised", wire=in_turn(_from_normed, _from_normed)),
     *(
@@ -60,15 +67,9 @@ MISTAKES = (
     TEXTS.mistake("parts_normalised_afterwards", wire=in_turn(_normed_afterwards, _normed_afterwards)),
     TEXTS.mistake("second_norm_skipped", wire=in_turn(usual, _without_norm)),
     TEXTS.mistake("first_norm_skipped", wire=in_turn(_without_norm, usual)),
-    TEXTS.mistake(
-        "first_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_1, norm_1, connect)
-    ),
-    TEXTS.mistake(
-        "second_norm_used_twice", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_2, norm_2, connect)
-    ),
-    TEXTS.mistake(
-        "norms_exchanged", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, attend, think, norm_2, norm_1, connect)
-    ),
+    TEXTS.mistake("first_norm_used_twice", wire=_with_norms(lambda norm_1, norm_2: (norm_1, norm_1))),
+    TEXTS.mistake("second_norm_used_twice", wire=_with_norms(lambda norm_1, norm_2: (norm_2, norm_2))),
+    TEXTS.mistake("norms_exchanged", wire=_with_norms(lambda norm_1, norm_2: (norm_2, norm_1))),
     TEXTS.mistake("in_parallel", wire=lambda x, attend, think, norm_1, norm_2, connect: x + attend(norm_1(x)) + think(norm_2(x))),
     TEXTS.mistake(
         "feed_forward_first", wire=lambda x, attend, think, norm_1, norm_2, connect: IN_TURN(x, think, attend, norm_2, norm_1, connect)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, optional, unchanged
+from headway.practice.exercise import Convention, Inputs, Step, optional, unchanged
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.projections import PARTS, interleaved, interleaved_again
 from headway.practice.texts import Texts
@@ -119,15 +119,9 @@ WEIGHT_FORMS = optional(
 
 INTERLEAVED = r"(\b(\w+_)?(dims?|d\w?|d_\w+|size|depth|hs|hd)|-1),\s*(self\.)?((n|num|nb)_?)?(heads?|h)\s*,?\s*\)"
 """Pattern of the source of an attention that splits the width into (head_dim, heads)."""
+SPLITS: tuple[dict[str, Step], ...] = ({"split": interleaved}, {"split": interleaved, "merge": interleaved_again})
 HEADS = optional(
-    Convention(TEXTS["heads_interleaved"], steps={"split": interleaved}, role="query_weight", named=r"^weight__", source=INTERLEAVED),
-    Convention(
-        TEXTS["heads_interleaved"],
-        steps={"split": interleaved, "merge": interleaved_again},
-        role="query_weight",
-        named=r"^weight__",
-        source=INTERLEAVED,
-    ),
+    *(Convention(TEXTS["heads_interleaved"], steps=steps, role="query_weight", named=r"^weight__", source=INTERLEAVED) for steps in SPLITS),
 )
 """Columns of each head in a class with its own projections, whose columns may have any order."""
 

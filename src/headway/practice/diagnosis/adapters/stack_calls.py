@@ -47,11 +47,11 @@ PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk", "bk")
 KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
 MAX_CONSTRUCTIONS = 12
-MAX_CALLS = 300
-"""Calls of a stack in the forms of masks, under all readings of its constructor; right ones need at most 151."""
-
 MOST_REFUSED = 2
 """Readings of a constructor, and kinds of masks after which shapes that raise are not tried any more."""
+
+MAX_CALLS = 300
+"""Calls of a stack in the forms of masks, under all readings of its constructor; right ones need at most 151."""
 
 
 @dataclass(frozen=True)

@@ -280,7 +280,7 @@ def _uses(before: str, name: str, subject: Subject, after: str = "") -> bool:
 
 def stored_as(name: str, subject: Subject) -> str | None:
     """Return the attribute that holds a constructor's parameter, or None."""
-    found = re.search(rf"self\.(\w+) *= *{re.escape(name)}\b", subject.code)
+    found = re.search(rf"self\.(\w+) *(?::[^=\n]*)?= *{re.escape(name)}\b", subject.code)
     return found[1] if found is not None else None
 
 

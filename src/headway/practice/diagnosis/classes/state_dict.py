@@ -36,13 +36,11 @@ class _Weights(Mapping[str, numpy.ndarray]):
         self._sizes = sizes
 
     def __getitem__(self, name: str) -> numpy.ndarray:
-        path = tuple(name.removesuffix(".weight").split("."))
-        named = sizes_of_leaf((*path, "weight"), (name,)) or ()
-        shape = tuple(int(self._sizes[each]) for each in named if each in self._sizes)
-        if len(shape) < len(named) or not named:
+        sizes = sizes_of_leaf(tuple(name.split(".")), (name,))
+        if sizes is None or not set(sizes) <= self._sizes.keys():
             raise KeyError(name)
-        is_table = named[:1] == ("vocab_size",)
-        return numpy.ones(shape if is_table else shape[::-1], numpy.float32)
+        is_table = sizes[0] == "vocab_size"
+        return numpy.ones([self._sizes[each] for each in (sizes if is_table else sizes[::-1])], numpy.float32)
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

@@ -369,7 +369,7 @@ def _rewritten(
         unused = context.unused_parts
         layers = [*unused, *context.unused_weights]
         added = [*sublayers(node, layers), *residuals(node, unused, context.operands), *like_another(node, body, unused, context.unused)]
-        added += next_layer(node, context.unused_parameters)
+        added += next_layer(node, context.unused_variables)
         yield from {tuple(map(ast.dump, each[2])): each for each in reversed(added)}.values()
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)

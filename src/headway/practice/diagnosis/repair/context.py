@@ -74,20 +74,22 @@ class Context:
     @property
     def unused_parts(self) -> list[str]:
         """Return the attributes of self that hold functions or objects which the function does not use."""
-        names = sorted(each.removeprefix("self.") for each in self.unused if each.startswith("self."))
-        return [name for name in names if name in self.held and self.held[name].kind not in PLAIN]
+        return [name for name, seen in self._unused_attributes if seen.kind not in PLAIN]
 
     @property
     def unused_weights(self) -> list[str]:
         """Return the attributes of self that hold arrays which the function does not use."""
-        names = sorted(each.removeprefix("self.") for each in self.unused if each.startswith("self."))
-        return [name for name in names if name in self.held and self.held[name].is_array]
+        return [name for name, seen in self._unused_attributes if seen.is_array]
 
     @property
-    def unused_parameters(self) -> list[str]:
-        """Return the variables with arrays that the function does not read."""
-        variables = self.names.variables
-        return sorted(each for each in self.unused if each in variables and variables[each].is_array)
+    def _unused_attributes(self) -> list[tuple[str, Seen]]:
+        """Return the attributes of self that the function does not use, with their values, in the order of their names."""
+        return [(name, self.held[name]) for name in sorted(self.held) if f"self.{name}" in self.unused]
+
+    @property
+    def unused_variables(self) -> list[str]:
+        """Return the parameters and variables with arrays that the function does not read."""
+        return sorted(name for name, seen in self.names.variables.items() if name in self.unused and seen.is_array)
 
     @property
     def known(self) -> dict[str, Seen]:
@@ -132,13 +134,14 @@ def scales_of_initial_values(nodes: Sequence[ast.AST]) -> frozenset[int]:
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-            drawn: list[ast.expr] = []
-            others: list[ast.expr] = []
-            for side in (node.left, node.right):
-                (drawn if any(re.fullmatch(DRAWS, _name_called(each)) for each in ast.walk(side)) else others).append(side)
-            if drawn:
-                found |= {id(node), *(id(each) for side in others for each in ast.walk(side))}
+            fixed = [side for side in (node.left, node.right) if not _draws(side)]
+            if len(fixed) < 2:
+                found |= {id(node), *(id(each) for side in fixed for each in ast.walk(side))}
     return frozenset(found)
+
+
+def _draws(node: ast.expr) -> bool:
+    return any(re.fullmatch(DRAWS, _name_called(each)) for each in ast.walk(node))
 
 
 def _name_called(node: ast.AST) -> str:

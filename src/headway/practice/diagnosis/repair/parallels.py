@@ -149,9 +149,9 @@ def sublayers(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, 
 
 
 def next_layer(node: ast.Assign, unused: Sequence[str]) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
-    """Yield an assignment followed by another of its kind with unused parameters: `h = h @ w2 + b2` after `h = relu(x @ w1 + b1)`.
+    """Yield an assignment followed by another of its kind with unused variables: `h = h @ w2 + b2` after `h = relu(x @ w1 + b1)`.
 
-    unused   parameters that the function does not read
+    unused   variables with arrays that the function does not read
     """
     name = _name_of(node)
     read = list(dict.fromkeys(each.id for each in names_in(ast.Load, node.value)))
