@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ from tests.practice.score import write_score
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers share the cores; idle threads of torch would use up the CPU time of a call
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # it compiles every operation for every shape; none runs for long
+MOST_CASES = 4
+"""Number of cases of a test function in the quick part."""
 MOST_BYTES = 1 << 30
 """Memory that the process may have in addition before JAX's compiled operations are dropped."""
 
@@ -44,17 +47,24 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Mark as slow: tests on JAX, which compiles every operation for every shape, and all but each n-th case of tests marked sampled(n)."""
-    num_cases: Counter[str] = Counter()
+    """Mark as slow: tests on JAX, which compiles every operation for every shape, and all but MOST_CASES cases of each function.
+
+    The cases of the quick part are an odd number of cases apart, so that they differ in parameters of two values.
+    """
+    num_cases = Counter(_function(item) for item in items)
+    seen: Counter[str] = Counter()
     for item in items:
-        if (sampled := item.get_closest_marker("sampled")) is not None:
-            function = item.nodeid.partition("[")[0]
-            if num_cases[function] % sampled.args[0]:
-                item.add_marker(pytest.mark.slow)
-            num_cases[function] += 1
+        function = _function(item)
+        if seen[function] % (math.ceil(num_cases[function] / MOST_CASES) | 1):
+            item.add_marker(pytest.mark.slow)
+        seen[function] += 1
         callspec = getattr(item, "callspec", None)
         if callspec is not None and any(isinstance(value, str) and value == "jax" for value in callspec.params.values()):
             item.add_marker(pytest.mark.slow)
+
+
+def _function(item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_collection_finish() -> None:

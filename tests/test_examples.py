@@ -48,6 +48,7 @@ def test_attention_on_four_libraries():
     assert "skipped" not in output
 
 
+@pytest.mark.slow
 def test_search(tmp_path):
     output = run("search.py", save_bert(tmp_path, "BertModel"))
     assert len(output.splitlines()) == 4

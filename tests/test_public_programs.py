@@ -51,6 +51,7 @@ def test_a_right_part_is_accepted_and_a_wrong_one_named(programs, capsys):
     assert "failures of the command: 0" in printed
 
 
+@pytest.mark.slow
 def test_a_changed_program_is_detected(programs, capsys):
     changed = programs / "changed"
     changed.mkdir()

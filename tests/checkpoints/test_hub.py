@@ -118,6 +118,7 @@ def test_a_hub_name_is_downloaded_and_then_found_in_the_cache(hub, tmp_path):
     assert [(row["name"], row["architecture"], row["can_run"]) for row in listed][1:] == [("someone/tiny", "gpt2", True)]
 
 
+@pytest.mark.slow
 def test_the_error_without_a_network_names_the_cache_and_the_address(tmp_path):
     result = headway("generate", "--model", "someone/other", "ab", endpoint="http://127.0.0.1:9", cache=tmp_path / "cache")
     assert result.returncode == 2

@@ -21,8 +21,6 @@ from headway.tokenizers import byte_tokenizer
 from tests.cli.command import COMMAND, headway, headway_process
 from tests.small_models import random_weights
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def test_generate_prints_the_prompt_and_a_story_and_the_throughput_on_stderr():
     result = headway("generate", "Once upon a time", "--seed", "1")
@@ -194,6 +192,7 @@ def test_help_begins_with_three_examples_and_names_the_exit_codes(subcommand):
     assert re.search("Exit codes: 0 (success|done)", text)
 
 
+@pytest.mark.slow
 def test_models_lists_the_embedded_one(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     (row,) = json.loads(headway_process("models", "--json").stdout)
@@ -222,6 +221,7 @@ def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_ends_it_quietly():
     process = subprocess.Popen([*COMMAND, "generate", "Once upon a time"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.read(5)

@@ -16,8 +16,6 @@ from tests.cli.command import headway
 from tests.small_encoders import save_bert
 from tests.train.test_architectures import data_of, options_of
 
-pytestmark = pytest.mark.sampled(3)
-
 TEXT = "The dog sat on the mat. The cat sat on the log. " * 5
 
 

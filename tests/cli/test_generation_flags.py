@@ -11,8 +11,6 @@ from headway.engine.option_kinds import Choice, Switch, TokenBiases
 from headway.engine.options import default_text, options
 from headway.errors import OptionError
 
-pytestmark = pytest.mark.sampled(3)
-
 OPTIONS = options()
 every_command = pytest.mark.parametrize("command", ["generate", "chat"])
 every_option = pytest.mark.parametrize("name", OPTIONS)

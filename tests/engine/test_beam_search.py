@@ -14,8 +14,6 @@ from tests.engine.oracles import FAMILIES, FILL, prompts
 from tests.small_models import engine
 from tests.small_models import request as make_request
 
-pytestmark = pytest.mark.sampled(5)
-
 SCORE = 1e-4
 ENDS = (2, 5, 6, 11, 14, 17, 23, 29, 31, 37, 41, 43, 47, 59, 61, 65, 66, 67, 71, 74, 81)
 """End tokens, enough of them that a model with random weights generates one."""

@@ -16,8 +16,6 @@ from headway.kernels.cpu.runtime import Runtime
 from tests.engine.test_leaks import check_nothing_is_left, objects, run_many
 from tests.kernels.cpu.packed_models import model
 
-pytestmark = pytest.mark.sampled(7)
-
 NAMES = ("gpt2", "llama with odd sizes and a window", "qwen3 with wide heads", "gemma3")
 VOCAB_SIZE = 101
 

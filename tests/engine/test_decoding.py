@@ -9,8 +9,6 @@ from headway.errors import OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
 from tests.small_models import engine, request
 
-pytestmark = pytest.mark.sampled(5)
-
 ENDS = (2, 5, 6, 11, 14, 17, 18, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 62, 65, 66, 67, 71, 74, 77, 81, 88)
 every_family = pytest.mark.parametrize("name", FAMILIES)
 every_option = pytest.mark.parametrize(

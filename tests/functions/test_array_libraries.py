@@ -13,8 +13,6 @@ from headway.trees import leaves, map_tree
 from tests.functions import shapes
 from tests.functions.close import assert_close
 
-pytestmark = pytest.mark.sampled(5)
-
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 HAS_FLOAT64 = ("numpy", "torch")  # JAX only with its x64 switch, MLX only on the CPU
 FUNCTIONS = {name: getattr(functions, name) for name in functions.__all__ if inspect.isfunction(getattr(functions, name))}

@@ -17,8 +17,6 @@ from headway.arrays import Array
 from headway.functions import Matrix
 from tests.functions import shapes
 
-pytestmark = pytest.mark.sampled(5)
-
 PUBLIC = {name: getattr(functions, name) for name in functions.__all__}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}

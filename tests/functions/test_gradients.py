@@ -11,8 +11,6 @@ from headway.arrays import from_numpy, is_floating, to_numpy
 from headway.trees import leaves, map_tree
 from tests.functions import shapes
 
-pytestmark = pytest.mark.sampled(5)
-
 # Tiny and not all distinct, because finite differences need a call per number; test_docstrings.py uses distinct sizes.
 SIZES = {"num_layers": 2, "num_kv_heads": 2, "group_size": 3, "head_dim": 2, "hidden_size": 5, "intermediate_size": 7, "seq_len": 3, "source_len": 4,
          "query_len": 3, "key_len": 4, "vocab_size": 7, "size": 7, "pairs": 3, "encoder_width": 4, "value_dim": 5, "query_width": 5, "key_width": 4,

@@ -14,8 +14,6 @@ from headway import functions
 from tests.conftest import data_directory
 from tests.functions.close import assert_close
 
-pytestmark = pytest.mark.sampled(5)
-
 VECTORS = data_directory() / "vectors" / "onnx_node"
 FOLDERS = sorted(folder.name for folder in VECTORS.glob("test_*"))
 

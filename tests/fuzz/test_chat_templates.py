@@ -12,8 +12,6 @@ from headway.tokenizers.chat_template import render
 from tests.fuzz.mutations import _memory_limit, byte_mutants, num_mutants, report, run
 from tests.tokenizers.test_chat_template import CALL, TEMPLATES, USER, WEATHER
 
-pytestmark = pytest.mark.sampled(7)
-
 VARIABLES = {"messages": [{"role": "user", "content": "Hello"}], "tools": None, "bos_token": "<s>", "eos_token": "</s>"}
 MAX_SECONDS = 60  # each takes under a second; one that is not limited takes hours
 MAX_BYTES = 100 * 1024 * 1024

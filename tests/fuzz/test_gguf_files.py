@@ -154,6 +154,7 @@ def samples_of(group: str, folder: Path) -> list[bytes]:
     return [encoder_sample(folder, kind) for kind in ENCODERS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["decoders", "encoders"])
 @pytest.mark.filterwarnings("ignore")  # overflow in the arithmetic of absurd rotary scalings
 def test_gguf_files(tmp_path, group):

@@ -29,8 +29,6 @@ from tests.tokenizers.conftest import (  # noqa: F401 (fixtures)
     write_llama2c,
 )
 
-pytestmark = pytest.mark.sampled(3)
-
 SECONDS_EACH = 120
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 CONFIG = {

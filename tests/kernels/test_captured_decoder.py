@@ -32,8 +32,6 @@ from headway.trees import map_tree
 from tests.kernels.cpu.packed_models import FAMILIES, LLAMA_LIKE, MIXTURES, MODELS, NARROW, error, prompts
 from tests.small_models import random_weights, request
 
-pytestmark = pytest.mark.sampled(5)
-
 WINDOW_ABOVE = qwen2.Config(
     hidden_size=64,
     intermediate_size=96,

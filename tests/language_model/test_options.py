@@ -11,8 +11,6 @@ from headway.engine.options import options
 from headway.errors import CheckpointError, HeadwayError, OptionError, PromptError, UnsupportedError
 from headway.language_model.options import merge_options, own_options, token_ids_of
 
-pytestmark = pytest.mark.sampled(5)
-
 MARIAN = {  # as published, Helsinki-NLP/opus-mt-en-de
     "bad_words_ids": [[58100]],
     "bos_token_id": 0,

@@ -11,8 +11,6 @@ from headway.look.confined import Recording, recorded_in_sandbox
 from headway.look.learner import view_of_file
 from tests.look.browser import browser, opened
 
-pytestmark = pytest.mark.sampled(3)
-
 ATTENTION = """
 import numpy as np
 
@@ -43,6 +41,7 @@ def line_of(text, part):
     return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
 
 
+@pytest.mark.slow
 def test_the_first_line_that_differs_is_the_wrong_one(tmp_path):
     view = view_of_file(written(tmp_path, ATTENTION))
     yours, definition = view.panels

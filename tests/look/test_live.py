@@ -249,6 +249,7 @@ def test_an_answer_is_kept_small_and_says_so(serving):
     assert b"because the page would otherwise be larger" in small
 
 
+@pytest.mark.slow
 def test_the_command_prints_its_address_and_ends_with_an_interrupt(tmp_path):
     command = [sys.executable, "-m", "headway", "look", "--serve", "--lang", "en"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:

@@ -19,8 +19,6 @@ from headway.look.view import View
 from headway.practice.message import same
 from tests.look.browser import browser, opened
 
-pytestmark = pytest.mark.sampled(5)
-
 
 @pytest.fixture(scope="module")
 def started():

@@ -15,8 +15,6 @@ from headway.look.recording import record
 from headway.look.trace import SCHEMA, Trace, calls_of
 from headway.look.trace_json import TraceError
 
-pytestmark = pytest.mark.sampled(5)
-
 DEFINITIONS = sorted(
     name
     for name in functions.__all__

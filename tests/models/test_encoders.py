@@ -17,8 +17,6 @@ from headway.errors import CheckpointError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.trees import leaves
 
-pytestmark = pytest.mark.sampled(5)
-
 TOLERANCE = 1e-4
 LENGTHS = numpy.array([13, 5, 1, 9])
 SIZES = {"vocab_size": 97, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}

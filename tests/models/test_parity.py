@@ -21,8 +21,6 @@ from headway.runners import Model
 from tests.models.saved_by_transformers import CASES, OTHER_DECODERS, UNCOMPILED
 from tests.small_models import engine_of
 
-pytestmark = pytest.mark.sampled(5)
-
 LOGITS = 1e-4
 PACKED = {"float32": (2e-6, 2e-6), "bfloat16": (0.02, 0.02), "int8": (0.05, 0.05), "int4": (0.05, 0.7)}
 """By kind of the packed weights, of the largest logit: the error of the products, and that of the rounded weights. Weights of 4 bits change

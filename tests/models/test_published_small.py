@@ -20,8 +20,6 @@ from tests.models import test_published_configs as configs
 from tests.models import test_published_decoders as decoders
 from tests.models import test_published_encoders as encoders
 
-pytestmark = pytest.mark.sampled(3)
-
 VOCAB_SIZE, NUM_LAYERS = 97, 6
 GEMMA = decoders.SHARED | decoders.sizes(2048, 16384, 18, 8, 1) | {"model_type": "gemma", "head_dim": 256, "hidden_act": "gelu"}
 PHI35 = {key: value for key, value in decoders.PHI4_MINI.items() if key != "partial_rotary_factor"}

@@ -17,8 +17,6 @@ from headway.checkpoints import load_checkpoint, save_checkpoint
 from headway.errors import CheckpointError
 from tests.models.saved_by_transformers import Case
 
-pytestmark = pytest.mark.sampled(7)
-
 CLOSE = 1e-4
 GPT2 = Case("gpt2", "GPT2", {"tie_word_embeddings": False})
 LLAMA = Case("llama", "Llama", {"tie_word_embeddings": False})

@@ -14,8 +14,6 @@ from headway import functions, nn
 from tests.functions.close import assert_close
 from tests.nn.cases import BY_NAME, HEADS, HIDDEN, IDS, INNER, LAYERS, TABLE, VOCAB, X_TOKENS, X
 
-pytestmark = pytest.mark.sampled(5)
-
 QUICK = ("causal_self_attention", "feed_forward", "stacked_heads", "encoder_layer")
 SLOW = ("grouped_heads_without_bias", "cross_attention", "gated_feed_forward", "decoder_layer", "transformer", "gpt2")
 every_module = pytest.mark.parametrize(
@@ -30,6 +28,7 @@ def _fresh():
     torch._dynamo.reset()
 
 
+@pytest.mark.slow
 @every_module
 def test_a_compiled_module_is_one_graph_and_computes_the_same(case):
     module = case.module()

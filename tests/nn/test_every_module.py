@@ -13,8 +13,6 @@ from headway.trees import leaves, map_tree
 from tests.functions.close import assert_close
 from tests.nn.cases import CASES, X
 
-pytestmark = pytest.mark.sampled(5)
-
 every_module = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 every_module_with_masks = pytest.mark.parametrize("case", [case for case in CASES if case.masks], ids=lambda case: case.name)
 

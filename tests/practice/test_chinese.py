@@ -28,8 +28,6 @@ from headway.practice.workbook.hunt import hint, hunt
 from headway.practice.workbook.parts import part
 from tests.practice.verdicts import repaired
 
-pytestmark = pytest.mark.sampled(5)
-
 ENGLISH = re.compile(r"(?:\b[a-z]{2,}\b +){3,}")
 """Four English words in a row; names and code rarely contain that many."""
 

@@ -404,7 +404,6 @@ def test_a_decoder_of_tokens_that_are_no_bytes_is_no_part(tmp_path):
     assert [recognised(each) for each in subjects_of(module, TOKENS_AS_TEXT)] == [None]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
     assert not verdict_on(tmp_path, *WRONG[case]).is_correct
@@ -558,6 +557,7 @@ def test_a_sample_by_the_first_of_exponential_times_is_read(tmp_path):
     assert not verdict_on(tmp_path, RACE.replace("probs / torch", "probs * probs / torch"), "sample").is_correct
 
 
+@pytest.mark.slow
 def test_torchscript_is_read_as_python(tmp_path):
     text = """
 import torch
@@ -576,6 +576,7 @@ class GELU(torch.jit.ScriptModule):
     assert [verdict.is_correct for verdict in check_file(path)] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_default_device_of_cuda_is_no_obstacle_for_a_repair(tmp_path):
     text = """
 import torch

@@ -17,8 +17,6 @@ from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
 
-pytestmark = pytest.mark.sampled(7)
-
 every_exercise = pytest.mark.parametrize("name", NAMES)
 WRITTEN_IN_JAX = {path.stem.removesuffix("__jax") for path in (Path(__file__).parent / "learners").glob("*__jax.py")}
 """Parts with hand-written functions for JAX; test_learners.py judges them, and JAX compiles every operation for every shape."""

@@ -14,8 +14,6 @@ from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.diagnosis.repairing import with_repairs
 from headway.practice.exercises import exercise
 
-pytestmark = pytest.mark.sampled(3)
-
 TORCH = "import torch\nimport torch.nn as nn\n"
 JAX = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 

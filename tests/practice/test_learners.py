@@ -16,8 +16,6 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.exercises import exercise
 
-pytestmark = pytest.mark.sampled(7)
-
 FILES = sorted((Path(__file__).parent / "learners").glob("*.py"))
 
 

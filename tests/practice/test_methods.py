@@ -119,6 +119,7 @@ class Sampler:
 """
 
 
+@pytest.mark.slow
 def test_methods_that_read_no_state_of_their_instance_are_judged_as_functions(tmp_path):
     found = verdicts_on(tmp_path, STATELESS)
     assert {name: verdict.exercise for name, verdict in found.items() if verdict.is_correct} == {
@@ -135,5 +136,6 @@ def test_a_mistake_in_a_method_without_state_is_found(tmp_path):
     assert found["Sampler.softmax"].is_correct
 
 
+@pytest.mark.slow
 def test_the_context_size_of_an_instance_may_be_private(tmp_path):
     assert verdict_on_method(tmp_path, TEXT.replace("WINDOW_SIZE", "_context_length")).is_correct

@@ -66,6 +66,7 @@ def test_a_mistake_is_reported_in_its_function_and_as_the_cause_in_its_callers()
     }
 
 
+@pytest.mark.slow
 def test_a_callers_own_mistake_is_found_with_its_callee_corrected():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace("zip(*heads)])", "zip(*heads)][::-1])")
     found = judged(wrong)
@@ -111,6 +112,7 @@ def test_a_caller_is_not_judged_by_the_gradients_of_the_definition_in_place_of_i
     assert causes(IN_JAX)["attention"] == ["because_of_softmax"]
 
 
+@pytest.mark.slow
 def test_two_wrong_callees_are_both_causes():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace(
         "x.var(-1, keepdims=True)", "x.var(-1, keepdims=True, ddof=1)"
@@ -176,6 +178,7 @@ class TransformerBlock(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_a_layer_of_a_wrong_part_is_wrong_only_because_of_it():
     wrong = BLOCK.replace("q.shape[-1] ** 0.5", "width ** 0.5")
     assert causes(wrong) == {"Attention": ["scale"], "TransformerBlock": ["because_of_Attention"]}

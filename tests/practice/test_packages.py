@@ -26,6 +26,7 @@ def statuses(tmp_path, text):
     return {verdict.subject: verdict for verdict in check_file(path)}
 
 
+@pytest.mark.slow
 def test_parts_that_do_not_use_a_missing_package_are_judged(tmp_path):
     (tmp_path / "helper.py").write_text("import no_such_tokenizer\n")
     text = """
@@ -552,6 +553,7 @@ def softmax(x):
 """
 
 
+@pytest.mark.slow
 def test_settings_that_a_file_reads_from_an_absent_one_have_values(tmp_path):
     found = statuses(tmp_path, ABSENT_SETTINGS)
     assert found["rms_norm"].is_correct, found["rms_norm"]
@@ -599,6 +601,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
 """
 
 
+@pytest.mark.slow
 def test_files_around_import_from_the_folders_above_and_a_folder_of_logs_is_no_package(tmp_path):
     folder = tmp_path / "source" / "mypackage" / "layers"
     (folder / "no_such_log").mkdir(parents=True)

@@ -178,6 +178,7 @@ def test_an_attribute_that_only_another_class_sets_is_a_mistake(tmp_path):
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 15)
 
 
+@pytest.mark.slow
 def test_a_name_that_only_another_function_assigns_is_a_mistake(tmp_path):
     verdict = checked(tmp_path, NAMES)["softmax"]
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_NameError", 9)

@@ -43,9 +43,6 @@ from tests.practice.programs import (
 )
 from tools import donors
 
-pytestmark = pytest.mark.sampled(5)
-
-
 ONE_MISTAKE = [
     ("multi_head_attention", BATCHED, "key.shape[-1] **", "key.shape[0] **"),
     ("multi_head_attention", BATCHED, "key.shape[-1] **", "batch **"),
@@ -167,7 +164,6 @@ def repaired(name: str, text: str) -> tuple[Repair, bool]:
     return repair, diagnose(subject_of(applied(text, repair.edits)), exercise(name)).is_correct
 
 
-@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), ONE_MISTAKE, ids=lambda value: value if "\n" not in value else "")
 def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])
@@ -372,6 +368,7 @@ def softmax(x, axis=-1):
     assert "line 7: -= → +=" in [each.en for each in (repair.says, *repair.alternatives)]
 
 
+@pytest.mark.slow
 def test_the_search_is_the_same_each_time():
     text, _ = with_slips(LAYER_NORM, [("** 2", "** 4")])
     first, _ = repaired("layer_norm", text)

@@ -154,6 +154,7 @@ def test_what_is_missing_is_made_of_what_the_program_does_not_use(name, program,
     assert any(added in edit.replacement for edit in repair.edits), repair.edits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), MISTAKES, ids=lambda value: value if "\n" not in value else "")
 def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])

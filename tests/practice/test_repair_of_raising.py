@@ -13,8 +13,6 @@ from headway.practice.diagnosis.files import load_module
 from headway.practice.diagnosis.reading.subject import subjects_of
 from tests.practice.test_repair import repaired, with_slips
 
-pytestmark = pytest.mark.sampled(5)
-
 NUMPY_HEADS = """
 import numpy as np
 
@@ -176,6 +174,7 @@ RAISING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "program", "right", "wrong"), RAISING, ids=[wrong or f"without {right.strip()}" for *_, right, wrong in RAISING]
 )

@@ -12,8 +12,6 @@ from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.judge import confinement
 from headway.practice.judge.jobs import Examination
 
-pytestmark = pytest.mark.sampled(3)
-
 RIGHT = """
 import numpy as np
 
@@ -80,6 +78,7 @@ def test_definitions_in_a_file_with_a_failing_example_are_checked(tmp_path):
     assert "ValueError" in verdicts[1].causes[0].name
 
 
+@pytest.mark.slow
 def test_a_function_that_exceeds_the_memory_limit_gets_a_verdict(tmp_path, monkeypatch):
     monkeypatch.setattr(confinement, "MEMORY_BYTES", 2**29)  # all of 3 GB may not be there when other tests run
     greedy = "import numpy as np\ndef softmax(x):\n    kept = []\n    while True:\n        kept.append(np.ones(10**7))\n"
@@ -159,6 +158,7 @@ def test_a_callers_own_mistake_is_reported_together_with_the_callees(tmp_path):
     assert any("softmax" in note.en for note in second.notes)
 
 
+@pytest.mark.slow
 def test_a_function_with_an_unknown_name_is_recognized_by_parameters_and_outputs(tmp_path):
     text = (
         RIGHT

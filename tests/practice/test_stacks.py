@@ -36,6 +36,7 @@ def test_a_model_that_takes_a_mask_of_unknown_meaning_is_not_accused(tmp_path):
     assert recognised(subject) is None
 
 
+@pytest.mark.slow
 def test_no_edit_of_a_stack_is_called_a_repair(tmp_path):
     wrong = RIGHT.replace("x * math.sqrt(x.shape[-1]) + self.table", "x * 3 + self.table")
     subject = subject_of(tmp_path, wrong.replace("self.pos(self.tgt_embed(tgt))", "self.pos(self.tgt_embed(tgt)) * 2"))

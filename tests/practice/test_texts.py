@@ -125,6 +125,7 @@ def test_both_languages_have_the_same_placeholders(file):
             assert english == chinese or english == sorted([*chinese, "error"]), path  # an exception's text is in English
 
 
+@pytest.mark.slow
 def test_these_packages_contain_no_sentence():
     written = [
         f"{path.relative_to(PRACTICE)}:{node.lineno}"

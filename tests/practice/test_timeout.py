@@ -35,6 +35,7 @@ def test_a_slow_function_gets_the_full_time_limit():
     assert judged("relu", relu).is_correct
 
 
+@pytest.mark.slow
 def test_an_endless_loop_ends_the_remaining_probes():
     def relu(x):
         while True:
@@ -64,6 +65,7 @@ def swallow():
     work(60)
 
 
+@pytest.mark.slow
 def test_a_loop_that_swallows_the_first_exception_of_the_time_limit_ends():
     with pytest.raises(TookTooLongError), time_limit(0.05):
         swallow()
@@ -76,6 +78,7 @@ def test_counted_loops_end_after_a_number_of_iterations():
         assert count_iteration()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the address space in use is read from /proc")
 def test_a_changed_program_cannot_ask_for_more_memory_than_the_limit():
     with many_programs(), pytest.raises(MemoryError):

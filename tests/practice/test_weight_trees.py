@@ -189,6 +189,7 @@ def test_functions_of_several_dicts_under_names_of_their_own_are_judged_as_one_t
     assert verdict.is_correct, verdict
 
 
+@pytest.mark.slow
 def test_a_tree_may_hold_the_number_of_heads(tmp_path):
     text = OWN_NAMES.replace("c_attn, c_proj, n_head)", "params)").replace("np.split(each, n_head", 'np.split(each, params["n_heads"]')
     text = text.replace("dense(x, c_attn)", 'dense(x, params["c_attn"])').replace("axis=-1), c_proj)", 'axis=-1), params["c_proj"])')

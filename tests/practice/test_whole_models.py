@@ -9,8 +9,6 @@ from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.exercises import exercise
 
-pytestmark = pytest.mark.sampled(6)
-
 pytest.importorskip("torch")
 
 ROTARY = """

@@ -10,8 +10,6 @@ from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.exercises import exercise
 
-pytestmark = pytest.mark.sampled(5)
-
 pytest.importorskip("torch")
 
 LLAMA = """
@@ -190,6 +188,7 @@ def test_a_block_that_makes_its_parts_with_exchanged_sizes_is_not_correct(tmp_pa
     assert not wrong.is_correct
 
 
+@pytest.mark.slow
 def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(tmp_path):
     verdict = verdict_on(tmp_path, LLAMA, "TransformerBlock")
     assert verdict.is_correct
@@ -311,6 +310,7 @@ def test_the_judge_confirms_a_block_with_correct_parts_in_place_of_its_own(tmp_p
     assert verdict.is_correct, verdict.text()
 
 
+@pytest.mark.slow
 def test_a_function_that_reads_data_of_its_file_is_not_accused(tmp_path):
     (tmp_path / "mine.py").write_text("""
 word_freqs = {}

@@ -23,8 +23,6 @@ from headway.practice.diagnosis import sandbox
 from headway.practice.diagnosis.sandbox import CheckFailedError, check_file
 from headway.practice.judge import confinement, process
 
-pytestmark = pytest.mark.sampled(5)
-
 HAND_INS = Path(__file__).parent / "hand_ins"
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems limit time only")
 

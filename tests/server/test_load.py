@@ -37,6 +37,7 @@ def in_thread(function, *arguments) -> tuple[threading.Thread, list]:
     return thread, results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("num_tokens", [0, 3])
 def test_a_disconnect_aborts_the_request(manual, stream, num_tokens):

@@ -88,6 +88,7 @@ def metric(server, line: str) -> float:
     return float(found[0].rpartition(" ")[2]) if found else 0.0
 
 
+@pytest.mark.slow
 def test_many_first_requests_load_a_model_once(serve, stories):
     first, second = Counted("a"), Counted("b", is_held=True)
     server = serve(first, second, num_models=2)
@@ -215,6 +216,7 @@ def test_a_client_that_leaves_while_a_model_is_unloaded_leaves_its_memory_to_oth
     assert [each.num_loads for each in sources] == [1, 0, 1]
 
 
+@pytest.mark.slow
 def test_requests_of_a_model_that_need_not_leave_run_on_it(busy_server):
     server, first, _, engines, threads, running_request = busy_server
     with server.client() as client:

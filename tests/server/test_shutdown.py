@@ -39,6 +39,7 @@ def command(*flags):
             process.kill()
 
 
+@pytest.mark.slow
 def test_running_requests_finish_and_the_command_exits_with_0():
     with command("--drain", "600") as (process, client), client.stream("POST", "/v1/completions", json=LONG) as response:
         lines = response.iter_lines()

@@ -15,8 +15,6 @@ from headway.errors import TokenizerError
 from headway.tokenizers import LibraryTokenizer, load_tokenizer
 from headway.tokenizers.byte_level import byte_characters
 
-pytestmark = pytest.mark.sampled(5)
-
 GPT2_PATTERNS = ["Hello  world", "I'll we've", " \n\n x", "123456", "é中😀", "a<|endoftext|>b"]
 
 

@@ -18,8 +18,6 @@ from headway.errors import PromptError, TokenIdError
 from headway.tokenizers import Tokenizer, load_tokenizer
 from tests.tokenizers.sentences import SENTENCES
 
-pytestmark = pytest.mark.sampled(3)
-
 TEXT = st.text(st.one_of(st.sampled_from(" the cat.,é中😀\n▁<>"), st.characters(codec="utf-8", exclude_characters="\0")), max_size=30)
 MARKED = ["a</s>b", "<pad> x <unk>y", "</s>", "hello</s> <s> world  ", "<unk><unk>", "x <extra_id_0> y<extra_id_99>z"]
 

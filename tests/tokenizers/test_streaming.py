@@ -12,8 +12,6 @@ from headway.errors import TokenIdError
 from headway.tokenizers import Llama2cTokenizer, Tokenizer, byte_tokenizer, character_tokenizer, load_tokenizer
 from headway.tokenizers.streaming import BYTE_TOKEN, is_per_token
 
-pytestmark = pytest.mark.sampled(3)
-
 KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "two_spaces", "llama2c"]
 TEXT = st.text(st.one_of(st.sampled_from(" a▁théc中at.,'😀\n<>"), st.characters(codec="utf-8")), max_size=40)
 

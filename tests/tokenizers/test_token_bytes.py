@@ -33,6 +33,7 @@ def test_special_tokens_and_ids_without_a_token_have_no_bytes(tokenizer: Tokeniz
     assert {tokenizer.token_bytes(token_id) for token_id in special if token_id is not None} == {None}
 
 
+@pytest.mark.slow
 def test_gpt2_and_qwen2_split_any_text_into_its_bytes(data_dir: Path) -> None:
     for name in ("gpt2", "qwen2"):
         tokenizer = load_tokenizer(data_dir / "tokenizers" / name)

@@ -18,8 +18,6 @@ from headway.errors import TokenizerError
 from headway.tokenizers import Tokenizer, load_tokenizer
 from tests.tokenizers.sentences import SENTENCES
 
-pytestmark = pytest.mark.sampled(7)
-
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = st.text(st.one_of(st.sampled_from(" the cat.,'éÀ中😀\n#[MASK]"), st.characters(codec="utf-8")), max_size=30)
 CONFIGS = {

@@ -56,6 +56,7 @@ def test_a_learning_rate_that_is_too_high_leaves_a_state_that_a_lower_one_goes_o
     assert run.curve[-1]["validation_loss"] < 3
 
 
+@pytest.mark.slow
 def test_a_gradient_that_is_no_number_stops_before_the_update_and_the_run_goes_on_from_there(tmp_path):
     whole, _ = begun(tmp_path / "whole")
     rest: list[Progress] = []

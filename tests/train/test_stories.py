@@ -188,6 +188,7 @@ def test_the_checker_reports_no_slip_in_what_the_writer_writes():
             assert not find_slips(story), (find_slips(story), story)
 
 
+@pytest.mark.slow
 def test_the_checker_reports_corrupted_mentions():
     made, found = Counter[str](), Counter[str]()
     for seed in range(30_000, 30_150):

@@ -107,7 +107,6 @@ def test_tiles_of_int16_on_avx2_have_no_access_out_of_bounds():
     assert ended.stdout == "whole\n", ended.stderr
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("is_before", "index"), [(False, 128), (True, -1)])
 def test_the_guard_catches_an_access(is_before, index):
     access = f"guard.is_before = {is_before}\nctypes.memset(guard.zeros(100).ctypes.data + {index}, 0, 1)"

@@ -23,8 +23,6 @@ from headway.language_model.decoders import weights_kind
 from headway.models.spec import AttentionSpec
 from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MIXTURES, MODELS, TOLERANCE, Texts, error, model, prompts
 
-pytestmark = pytest.mark.sampled(5)
-
 every_model = pytest.mark.parametrize("name", MODELS)
 every_family = pytest.mark.parametrize("name", [*MODELS, *FAMILIES])
 every_kind = pytest.mark.parametrize("kind", TOLERANCE)
@@ -207,6 +205,7 @@ def test_a_number_of_threads_that_is_none(num_threads):
         headway.load("stories", num_threads=num_threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["", "del model", "text.close()"])
 def test_the_interpreter_exits_in_the_middle_of_a_text(how):
     code = f"import headway; model = headway.load('stories', num_threads=4); text = model.stream('Once'); next(text); {how}"

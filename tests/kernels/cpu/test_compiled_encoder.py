@@ -80,7 +80,6 @@ def test_hidden_states_are_those_of_transformers(saved, encoder, family, kind, t
     assert cosines.min() > {"float32": 0.999999, "bfloat16": 0.999, "int8": 0.999}[kind]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*ENCODERS, *WIDE])
 def test_hidden_states_are_those_of_the_definitions_with_the_packed_weights(runtime, name, kind):

@@ -124,7 +124,6 @@ def test_different_sources_have_different_digests(tmp_path, monkeypatch):
     assert digests[0] != digests[1]
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", runtime.ENTRIES)
 def test_the_digest_covers_every_module_that_the_code_is_made_of(name):
     code = f"import sys, headway.kernels.cpu.{name.split('.')[0]}; print(*[name for name in sys.modules if 'kernels.cpu.' in name])"

@@ -19,8 +19,6 @@ from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import CACHES, MODELS, TOLERANCE, Texts, model, prompts
 
-pytestmark = pytest.mark.sampled(5)
-
 WINDOW = "llama with odd sizes and a window"
 every_kind = pytest.mark.parametrize("kind", TOLERANCE)
 every_cache = pytest.mark.parametrize("cache_kind", CACHES)

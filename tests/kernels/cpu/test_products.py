@@ -97,7 +97,7 @@ def place(argument):
     return argument if isinstance(argument, int) else argument.ctypes.data
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [each for each in ALL if each.row_tile_tokens], ids=lambda each: each.name)
 def test_sums_of_whole_rows_are_exact_and_scaled_once(each, monkeypatch):
     monkeypatch.setattr(instructions, "call", emulating_call)
@@ -156,6 +156,7 @@ def multiply_by(matrix, x, first, last, scratch, out):
     multiply(matrix, 0, x, first, last, scratch, out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_columns", [32, 96, 1088])
 def test_many_tokens_have_the_bits_of_each_alone(num_columns):
     random, num_tokens, num_groups = numpy.random.default_rng(3), 36, num_columns // 32

@@ -63,7 +63,6 @@ def expect_same_bits(stale, model, compute) -> None:
     assert numpy.isfinite(results[0]).all()
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("kind", "cache_kind"), [("float32", "float32"), ("bfloat16", "bfloat16"), ("int8", "int16"), ("int4", "int8")])
 @pytest.mark.parametrize("name", MODELS | FAMILIES)
 def test_a_decoder_depends_on_no_stale_memory(runtime, stale, name, kind, cache_kind):
@@ -100,7 +99,6 @@ def test_a_decoder_with_adapters_depends_on_no_stale_memory(runtime, stale, kind
     )
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ENCODERS)
 def test_an_encoder_depends_on_no_stale_memory(runtime, stale, name, kind):

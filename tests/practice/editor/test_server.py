@@ -93,7 +93,7 @@ def test_a_repair_is_a_quick_fix_of_the_version_that_was_judged_until_it_is_clos
     assert client.diagnostics(uri) == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("encodings", "width"), [(None, 2), (["utf-8"], 4)])
 def test_columns_are_in_the_units_of_the_client_and_edits_in_the_form_that_it_takes(start, tmp_path, encodings, width):
     path = tmp_path / "mine.py"
@@ -116,6 +116,7 @@ def test_columns_are_in_the_units_of_the_client_and_edits_in_the_form_that_it_ta
     assert [each["range"] for each in action["edit"]["changes"][uri]] == [diagnostic["range"]]
 
 
+@pytest.mark.slow
 def test_nothing_is_run_without_permission(start, tmp_path):
     (tmp_path / "headway.toml").write_text("[lsp]\nenable = false\n")
     path = tmp_path / "mine.py"

@@ -13,8 +13,6 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import exercise
 from headway.practice.names import by_name
 
-pytestmark = pytest.mark.sampled(5)
-
 NAMES = {
     "softmax": ("softmax", "stable_softmax", "Softmax"),
     "log_softmax": ("log_softmax", "LogSoftmax", "log_probs"),

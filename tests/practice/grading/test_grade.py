@@ -58,6 +58,7 @@ def headway(folder, *arguments):
     return subprocess.run([sys.executable, "-m", "headway", "grade", *arguments], cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_hand_in_is_graded_with_exit_code_0(tmp_path):
     (tmp_path / "handin").mkdir()
     (tmp_path / "handin" / "mine.py").write_text(HANDIN)
@@ -150,6 +151,7 @@ def test_a_wheel_may_have_extras(tmp_path):
         assert b"install './headway-1-py3-none-any.whl[torch]'" in bundle.read("setup.sh")
 
 
+@pytest.mark.slow
 def test_a_package_without_a_wheel_is_announced(tmp_path):
     (tmp_path / "headway.toml").write_text(SHEET_TEXT)
     (tmp_path / "headway-1-py3-none-any.whl").write_bytes(b"wheel")

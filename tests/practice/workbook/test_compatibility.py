@@ -8,9 +8,8 @@ from headway.practice.workbook.compatibility import CALLS, EXAMPLES, REQUIREMENT
 from headway.practice.workbook.parts import part
 from tests.practice.workbook.test_solutions import SLOW, solved
 
-pytestmark = pytest.mark.sampled(5)
 
-
+@pytest.mark.slow
 @pytest.mark.parametrize("array", ["numpy", *SLOW])
 def test_the_solutions_are_compatible_with_later_files(tmp_path, array):
     solved(tmp_path, array)

@@ -10,8 +10,6 @@ from headway.practice.workbook.hunt import FILE, NAMES, buggy_file, chosen, fix_
 from headway.practice.workbook.progress import read_progress
 from headway.practice.workbook.solution import numpy_functions
 
-pytestmark = pytest.mark.sampled(5)
-
 
 def verdicts(path, text, exercise):
     path.write_text(text)

@@ -11,8 +11,6 @@ from headway.practice.workbook.parts import NAMES
 from headway.practice.workbook.story import tell_story
 from tests.practice.workbook.test_solutions import SLOW, solved
 
-pytestmark = pytest.mark.sampled(3)
-
 
 @pytest.fixture(scope="module")
 def embedded():

@@ -138,7 +138,6 @@ def compilations() -> Iterator[list[str]]:
         is_on = False
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_outputs_are_those_of_jax(name: str) -> None:
     program, operands = PROGRAMS[name]
