@@ -5,6 +5,7 @@ This table is all that is needed to find the exercise of a name, so that only th
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -80,10 +81,37 @@ PARTS_OF_FUNCTIONS = {
 
 @cache
 def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the exercises that a name means, and those that it may also mean, likeliest first."""
+    """Return the exercises that a name means, and those that it may also mean, likeliest first.
+
+    A name that means none is read again without its spelling mistakes.
+    """
     plain = re.sub(OWNER, "", name.lstrip("_"))
     if re.search(NO_PART, plain):
         return (), ()
-    likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, plain, re.IGNORECASE))
-    possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, plain, re.IGNORECASE)]
+    found = _fitting(plain)
+    respelled = found if found[0] else _fitting(_spelled(plain))
+    return respelled if respelled[0] or not found[1] else found
+
+
+def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, name, re.IGNORECASE))
+    possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, name, re.IGNORECASE)]
     return likely, tuple(each for each in possible if each not in likely)
+
+
+WORDS = (
+    "attention", "multi", "head", "causal", "masked", "softmax", "position", "positional", "encoding", "embedding", "encoder", "decoder",
+    "transformer", "feed", "forward", "layer", "norm", "normalization", "residual", "rotary", "generate", "tokenizer",
+)  # fmt: skip
+"""Words of the names of parts, which are often misspelled."""
+
+
+def _spelled(name: str) -> str:
+    """Return a name with its words as in WORDS if they differ by about a letter or in the order of letters: MutiHeadAttenion, MulitHead."""
+
+    def word(match: re.Match[str]) -> str:
+        written = match[0].lower()
+        near = [each for each in WORDS if sorted(each) == sorted(written)] or difflib.get_close_matches(written, WORDS, 1, 0.85)
+        return near[0].capitalize() if near else match[0]
+
+    return re.sub(r"[A-Z]?[a-z]{3,}", word, name)

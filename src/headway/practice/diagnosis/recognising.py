@@ -77,7 +77,7 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
-    if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, subject.code):
+    if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, _source_of_positions(subject)):
         likely = [exercise("sinusoidal_positions"), *likely]
     if likely and likely[0].name == "linear" and inspect.isclass(subject.value) and re.search(OF_TWO_LAYERS, subject.own_source):
         likely = [exercise("feed_forward"), *likely]
@@ -90,6 +90,11 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely or subject.is_private
         else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
+
+
+def _source_of_positions(subject: Subject) -> str:
+    """Return the source that computes positions: for a function with that of the functions it calls."""
+    return subject.used_source if inspect.isfunction(subject.value) else subject.code
 
 
 def _sees_one_token(subject: Subject) -> bool:

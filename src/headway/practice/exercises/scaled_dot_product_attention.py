@@ -159,6 +159,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("large scores", line(-1e3, 1e3, 2e3), caution=TEXTS["too_large"]),
         Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TEXTS["too_low"]),
         Probe("batch, masked", operands(3, 5, 10, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
+        Probe("batch, padded", operands(5, 5, 8, 7, (2,)) | {"mask": padding[:, 0]}, BATCH),
     )
 
 

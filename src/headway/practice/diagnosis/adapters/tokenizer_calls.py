@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,9 +120,10 @@ class TokenizerCall(Call):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Construct the tokenizer, train it if it is to be trained, encode the text and decode the tokens."""
         with tempfile.TemporaryDirectory() as folder:
-            tokenizer = self._made(arguments, Path(folder))
-        encode = getattr(tokenizer, first_method(self.subject.value, ENCODING))
-        decode = getattr(tokenizer, first_method(self.subject.value, DECODING))
+            tokenizer, learned = self._made(arguments, Path(folder))
+        encode, decode = (
+            _with_learned(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
+        )
         text = arguments["text"]
         numbers = encode(text)
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
@@ -138,7 +139,8 @@ class TokenizerCall(Call):
         every = [*self.subject.parameters, *(parameters_of(getattr(self.subject.value, method), is_bound=True) if method else [])]
         return {role.name for each in every for role in (CORPUS, PATH) if fits_name(each.name, role)}
 
-    def _made(self, arguments: Mapping[str, Any], folder: Path) -> Any:
+    def _made(self, arguments: Mapping[str, Any], folder: Path) -> tuple[Any, Any]:
+        """Return the tokenizer, and what its training returns: its merges, if it keeps none."""
         value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
         roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH, NAME)
         constructor = bind_parameters(self.subject.parameters, roles)
@@ -153,7 +155,7 @@ class TokenizerCall(Call):
             tokenizer = value(**{name: known[role] for name, role in given.items()})
         method = first_method(value, TRAINING)
         if self.given or not method:
-            return tokenizer
+            return tokenizer, None
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
         rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if role is SPECIAL or not constructor.takes(role.name)]
@@ -163,8 +165,10 @@ class TokenizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if _needs_special(parameters, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
-        getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
-        return tokenizer
+        learned = getattr(tokenizer, method)(
+            **{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None}
+        )
+        return tokenizer, learned
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         specials = arguments.get("special_tokens")
@@ -186,6 +190,19 @@ class TokenizerCall(Call):
         size = SIZES[self.base](corpus) + count
         listed = [corpus] if self.is_listed else corpus
         return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
+
+
+def _with_learned(method: Callable[..., Any], learned: Any) -> Callable[..., Any]:
+    """Return a method that takes a text or tokens alone: merges and a vocabulary that it needs as well are those which training returned."""
+    others = [each for each in parameters_of(method)[1:] if each.default is each.empty]
+    merges = next((each for each in (learned if isinstance(learned, tuple) else (learned,)) if isinstance(each, Mapping)), None)
+    if not others or merges is None or not all(isinstance(pair, tuple) and isinstance(token, int) for pair, token in merges.items()):
+        return method
+    vocab = {token: bytes([token]) for token in range(256)}
+    for (first, second), token in merges.items():
+        vocab[token] = vocab[first] + vocab[second]
+    given = {each.name: vocab if fits_name(each.name, VOCAB) else merges for each in others}
+    return lambda argument: method(argument, **given)
 
 
 def _needs_special(parameters: Sequence[inspect.Parameter], binding: Binding) -> bool:

@@ -110,6 +110,9 @@ def bind_parameters(
         if role is not None and not (is_prediction and role.name == TARGETS.name):
             bound[parameter.name] = role
             free.remove(role)
+    worded = operands_by_word([each for each in parameters if each.name not in bound and each.default is each.empty], free)
+    bound |= worded
+    free = [role for role in free if role not in worded.values()]
     for parameter in parameters:
         if parameter.name in bound or parameter.name in flags or not (parameter.default is parameter.empty or _trains(parameter)):
             continue
@@ -124,6 +127,23 @@ def bind_parameters(
         if role in free:
             free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+OPERANDS = ("query", "key", "value")
+NO_OPERAND = r"mask|len|cache|past|dim|size|num|head|weight|proj|norm|(^|_)w(_|$)|rng|pad"
+"""Pattern of the names of what is no sequence."""
+
+
+def operands_by_word(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of two or three sequences of an attention that a word of their names tells apart: query_X, key_X; enc_k, enc_v."""
+    found: dict[str, Role] = {}
+    for parameter in parameters:
+        name = parameter.name.lower()
+        words = [] if re.search(NO_OPERAND, name) else name.split("_")
+        meant = [role for role in roles if role.name in OPERANDS and any(fits_name(word, role) for word in words)]
+        if len(meant) == 1 and meant[0] not in found.values():
+            found[parameter.name] = meant[0]
+    return found if len(found) > 1 else {}
 
 
 TABLE = "table of "

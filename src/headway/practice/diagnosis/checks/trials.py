@@ -29,6 +29,10 @@ AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
 """Pattern of a branch for arrays with a certain number of axes."""
 LAST_OF_TWO = r"\b(axis|dim) *= *1\b"
 """Pattern of a branch for matrices, next to one for vectors."""
+AXES_OF_MATRIX = (
+    r"\A(?=[\s\S]*(shape\[0\]|size\(0\)))(?=[\s\S]*(shape\[1\]|size\(1\)))(?![\s\S]*(shape\[|size\(|axis *= *|dim *= *)(-|[2-9]))"
+)
+"""Pattern of a function that reads the sizes of a matrix, and no axis after them or from the end."""
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
@@ -73,7 +77,8 @@ class Trial:
         pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
         right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
         others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
-        return bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
+        is_matrix_only = re.search(AXES_OF_MATRIX, self.call.subject.own_source) is not None
+        return bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others)) and not is_matrix_only
 
     def without_refused(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.

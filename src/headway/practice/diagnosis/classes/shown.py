@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.calls.binding import OF_QUERIES, Binding, fits_name
+from headway.practice.diagnosis.calls.binding import OF_QUERIES, Binding, fits_name, operands_by_word
 from headway.practice.diagnosis.calls.wording import NOTHING, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import fields_of, holds_fields, in_full_precision, is_size_role
 from headway.practice.diagnosis.classes.usages import Usage, alias
@@ -176,6 +176,7 @@ def shown_operands(usages: Sequence[Usage], parameters: Sequence[inspect.Paramet
     """Return the roles of a method's parameters that no role lists, from the arguments of the example: their names, or values without effect."""
     found: dict[str, Role] = {}
     listed = {role.name for role in roles if any(fits_name(each.name, role) for each in parameters)}
+    worded = operands_by_word(parameters, roles)
     for usage in usages:
         for place, parameter in enumerate(parameters):
             key = parameter.name if parameter.name in (usage.called or {}) else place
@@ -183,6 +184,7 @@ def shown_operands(usages: Sequence[Usage], parameters: Sequence[inspect.Paramet
                 usage.called is None
                 or key not in usage.called
                 or parameter.name in found
+                or parameter.name in worded
                 or re.match(rf"{OF_QUERIES}.*mask", parameter.name.lower())
                 or any(fits_name(parameter.name, role) for role in roles)
             ):

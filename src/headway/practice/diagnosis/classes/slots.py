@@ -97,8 +97,10 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
     if id(holder) in seen:
         return
     seen.add(id(holder))
-    for key, value in _items(holder):
-        if _is_switched_off(holder, key):
+    items = list(_items(holder))
+    shapes = {key: value.shape for key, value in items if isinstance(key, str) and isinstance(value, numpy.ndarray)}
+    for key, value in items:
+        if _is_switched_off(holder, key) or _is_gradient(key, shapes):
             continue
         here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
@@ -123,6 +125,16 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
 def _is_switched_off(holder: Any, key: Any) -> bool:
     """Return True for a bias that a layer of the file's own holds but does not add, as a flag next to it says."""
     return key in ("b", "bias") and any(getattr(holder, flag, None) is False for flag in ("has_bias", "use_bias", "with_bias"))
+
+
+def _is_gradient(key: Any, shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Return True for the gradient of another array of the same holder by its name and shape: dW next to W."""
+    match = re.fullmatch(GRADIENT, key) if isinstance(key, str) else None
+    return match is not None and key in shapes and shapes.get(match["first"] or match["last"]) == shapes[key]
+
+
+GRADIENT = r"(?:grad_?|d_?|g_)(?P<first>\w+)|(?P<last>\w+?)_?(?:grad|gradient)"
+"""Pattern of the name of a gradient, with that of its array."""
 
 
 def _by_head(key: Any) -> tuple[Any, ...]:

@@ -296,11 +296,17 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     found = []
     for name, node in {**definitions(tree), **methods(tree)}.items():
         value = value_of(name, vars(module))
-        if callable(value):
+        if callable(value) and not (isinstance(node, ast.Assign) and _is_layer_of_library(value, module)):
             first = first_line(node)
             source = textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).split("\n")
             found.append(Subject(value, name, first, tuple(source), module, imports, text))
     return found
+
+
+def _is_layer_of_library(value: Any, module: ModuleType) -> bool:
+    """Return True for a class that the file does not define, with or without arguments: `Dense = partial(nn.Dense, use_bias=False)`."""
+    made = value.func if isinstance(value, functools.partial) else value
+    return inspect.isclass(made) and made.__module__ != module.__name__
 
 
 def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
