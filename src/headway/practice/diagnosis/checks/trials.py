@@ -83,16 +83,25 @@ class Trial:
     def without_refused(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
 
-        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others.
+        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others, and for one
+        of which only those with more than two axes were.
         """
         pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
         partly = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
+        partly |= {kind for kind in refused if self._takes_matrices(kind)}
         if any(probe.inputs.get("is_causal") and self.is_same(probe, answer) for probe, answer in pairs):
             partly |= refused - {
                 probe.beyond for probe, answer in pairs if not probe.inputs.get("is_causal") and _is_refusal(probe, answer)
             }
         answered = self._kept([not (probe.beyond in partly and _is_refusal(probe, answer)) for probe, answer in pairs])
         return answered.without(refused - partly)
+
+    def _takes_matrices(self, kind: Message | None) -> bool:
+        """Return True if the function is right for the matrices of a kind, and rejects all of more axes."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        matrices = [pair for pair in pairs if num_axes(pair[0].inputs) <= 2]
+        others = [pair for pair in pairs if num_axes(pair[0].inputs) > 2]
+        return bool(matrices) and all(self.is_same(*pair) for pair in matrices) and all(_is_refusal(*pair) for pair in others)
 
     def _is_wrong(self, probe: Probe, answer: Any) -> bool:
         """Return True for a wrong output of the expected shape.

@@ -125,7 +125,8 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
 
     class Holder:
         def __init__(self, **sizes: Any) -> None:
-            given = {name: _Filled(value) if isinstance(value, Config) else value for name, value in sizes.items()}
+            given = {name: _size(name) if value is None else value for name, value in sizes.items()}
+            given = {name: _Filled(value) if isinstance(value, Config) else value for name, value in given.items()}
             with quick_draws():
                 made = initializer(**given, **{name: _key(name, library) for name in keys})
             tree = next((each for each in _trees(made) if read <= _fields(each).keys()), made)
@@ -140,6 +141,11 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
     return _with_parameters(subject, Holder, sizes_taken, own)
 
 
+def _size(name: str) -> int:
+    """Return a size of a whole model's tree that the part does not have."""
+    return MANY if re.search(POSITIONS, name) else OTHER_SIZE
+
+
 class _Filled:
     """A config in which every size has a value: the tree of a whole model has more of them than the part that is judged."""
 
@@ -148,7 +154,7 @@ class _Filled:
 
     def __getattr__(self, name: str) -> Any:
         value = self._config.get(name)
-        return value if value is not None else MANY if re.search(POSITIONS, name) else OTHER_SIZE
+        return _size(name) if value is None else value
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)

@@ -59,10 +59,14 @@ def _read(usage: Usage, names: Sequence[str], shape: tuple[int, ...], roles: Seq
     return values, _roles_of(values, {name: usage.aliases(name) for name in values}, shape, roles)
 
 
+WIDTHS = {"hidden_size", "d_in"}
+"""Roles of the width; an example that keeps its width is not used, since it may be large."""
+
+
 def shown_configs(usages: Sequence[Usage], parameter: str, roles: Sequence[Role]) -> tuple[list[Any], bool]:
     """Return the configs of the file's examples, and whether their sizes have names that say nothing.
 
-    Each config is returned as it is, and with the probe's sizes in place of the example's by their values.
+    Each config is returned as it is, and with the probe's sizes in place of the example's by their values, if the width is among them.
     """
     found: list[Any] = []
     is_unnamed = False
@@ -71,11 +75,26 @@ def shown_configs(usages: Sequence[Usage], parameter: str, roles: Sequence[Role]
         if not holds_fields(config):
             continue
         values = {name: value for name, value in fields_of(config).items() if type(value) is int}
-        is_unnamed = not {"hidden_size", "d_in"} & {
+        is_unnamed = not WIDTHS & {
             role.name for role in roles_of_names(list(values), [each for each in roles if is_size_role(each)]).values()
         }
-        found += [config, Shown(usage, parameter, _sizes(values, _roles_of(values, {}, _shape_of_input(usage), roles)))]
+        bound = _roles_of(values, {}, _shape_of_input(usage), roles)
+        shown = Shown(usage, parameter, _sizes(values, bound))
+        found += [config, *([shown] if any(role.name in WIDTHS and _is_replaced(shown, name) for name, role in bound.items()) else [])]
     return found[::-1] if is_unnamed else found, is_unnamed
+
+
+def _is_replaced(shown: Shown, name: str) -> bool:
+    """Return True if a field of a config has the size of a probe: the example gives it, and it is no default of the config's class."""
+    try:
+        config = shown.at(dict.fromkeys(shown.sizes.values(), PROBED))
+    except UnknownValueError:
+        return False
+    return holds_fields(config) and fields_of(config).get(name) == PROBED
+
+
+PROBED = 8
+"""Size of a probe that tells what an example gives."""
 
 
 def _sizes(values: Mapping[str, Any], bound: Mapping[str, Role]) -> dict[int, str]:
