@@ -25,23 +25,38 @@ INLINED = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "custom
 RECORDER = "__headway_record__"
 """Name of the function that instrumented code calls with each value: such code has to run each time."""
 
-_untraced: list[None] = []
-"""One element for each context of `untraced` that is open."""
+_settings: list[str | None] = []
+"""The values of variables that are set, for each context that is open; None if functions depend on more than such values."""
 
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Run functions as they are inside the context, because they depend on more than their operands, such as variables that are set."""
-    _untraced.append(None)
+    """Run functions as they are inside the context, because they depend on more than their operands, such as functions that are replaced."""
+    with under_settings(None):
+        yield
+
+
+@contextmanager
+def under_settings(settings: str | None) -> Iterator[None]:
+    """Keep the jaxprs inside the context apart from those under other values of variables.
+
+    settings   text that tells the values apart; None if there is none, so that functions run as they are
+    """
+    _settings.append(settings)
     try:
         yield
     finally:
-        _untraced.pop()
+        _settings.pop()
 
 
 def is_traced() -> bool:
     """Return True if a function may be computed from its jaxpr: outside of `untraced`, and while nothing follows the program's lines."""
-    return not _untraced and sys.gettrace() is None
+    return None not in _settings and sys.gettrace() is None
+
+
+def settings() -> tuple[str | None, ...]:
+    """Return the texts of the contexts that are open."""
+    return tuple(_settings)
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ class Traces:
         arrays = operands.arrays
         if not is_traced() or any(isinstance(each, jax.core.Tracer) for each in arrays):
             return function(tree)
-        key = (name, operands.kind)
+        key = (name, operands.kind, settings())
         try:
             if key not in self._found and key not in self._seen:
                 self._seen.add(key)

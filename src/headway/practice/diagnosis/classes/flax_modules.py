@@ -23,7 +23,7 @@ from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
 from headway.practice.diagnosis.calls.jax_on_numpy import is_on_numpy, jax_on_numpy
 from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.calls.replacing import replaced
-from headway.practice.diagnosis.calls.traced import RECORDER, Operands, Refusal, Traces, is_traced
+from headway.practice.diagnosis.calls.traced import RECORDER, Operands, Refusal, Traces, is_traced, settings
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 
 EVALUATING = {name: mode.neutral for mode in MODES for name in (mode.name, *mode.called)}
@@ -72,10 +72,12 @@ class FlaxHolder:
     """A module with its weights, which get their shapes from the first input; until then `params` is None.
 
     parts   callables in place of modules inside it, by their names
+    written   the module as it is in the learner's file
     known   what the calls of instances with equal fields have shown, by the text of the fields
     is_recorded   True if the module's code notes its values, so that it has to run each time
     """
 
+    written: Any
     known: dict[str, _Known]
     is_recorded: bool
 
@@ -110,7 +112,7 @@ class FlaxHolder:
 
     def _initialized(self, run: Callable[[], Any], given: Any) -> Any:
         """Return the weights that a module makes for operands; one that refuses their shapes is not run again for others of these shapes."""
-        key, refusals = repr(Operands.of(given).kind), self._known.refusals
+        key, refusals = repr((Operands.of(given).kind, settings())), self._known.refusals
         if key in refusals and is_traced():
             refusals[key].repeat()
         try:
@@ -150,6 +152,7 @@ def _holder(module: Any) -> type[FlaxHolder]:
 
     contents: dict[str, Any] = {
         "_made": made,
+        "written": module,
         "known": {},
         "is_recorded": _is_recorded(module),
         ONLY_LIBRARY: "jax",

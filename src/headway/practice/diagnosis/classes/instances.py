@@ -243,7 +243,7 @@ class InstanceCall(Call):
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
-                    return given, self._filled(maker._instance(arguments), given, arguments)
+                    return given, maker._filled(maker._instance(arguments), given, arguments)
                 except (TookTooLongError, OtherPartsError):  # it has the same parts in other sizes
                     break
                 except Exception:  # other sizes may work; the call itself will report the error

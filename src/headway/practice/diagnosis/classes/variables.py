@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import itertools
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +12,13 @@ from contextlib import ExitStack, contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.calls.traced import untraced
+from headway.practice.diagnosis.calls.traced import under_settings
+from headway.practice.diagnosis.calls.wording import is_dropout
 from headway.practice.diagnosis.classes.configs import (
     changes,
     class_fields,
     configured,
+    fields_of,
     holds_fields,
     is_config_class,
     is_size_role,
@@ -34,7 +37,7 @@ def globals_read(subject: Subject) -> dict[str, list[ModuleType]]:
         return {}
     found: dict[str, dict[str, ModuleType]] = {}
     seen: set[int] = set()
-    waiting: list[tuple[Any, ModuleType]] = [(subject.value, subject.module)]
+    waiting: list[tuple[Any, ModuleType]] = [(getattr(subject.value, "written", subject.value), subject.module)]
     while waiting:
         value, module = waiting.pop()
         if id(value) in seen:
@@ -42,7 +45,7 @@ def globals_read(subject: Subject) -> dict[str, list[ModuleType]]:
         seen.add(id(value))
         for code in codes_of(value):
             for name, held, place in _read_by(code, module):
-                if isinstance(held, int | float) or holds_fields(held) or _is_used_as_config(held, module):
+                if isinstance(held, int | float) or (_is_config(held, module) and not _is_of_dropout(name, code)):
                     found.setdefault(name, {})[place.__name__] = place
                 elif (inspect.isclass(held) or inspect.isfunction(held)) and (origin := _origin(held, place)) is not None:
                     waiting.append((held, origin))
@@ -66,6 +69,21 @@ def _read_by(code: CodeType, module: ModuleType) -> Iterator[tuple[str, Any, Mod
 def _origin(value: Any, module: ModuleType) -> ModuleType | None:
     """Return the module that defines a class or function, if it is the learner's; `module` for what it has made itself."""
     return module if value.__module__ == module.__name__ else sys.modules[value.__module__] if is_learners(value.__module__) else None
+
+
+def _is_config(value: Any, module: ModuleType) -> bool:
+    return holds_fields(value) or _is_used_as_config(value, module)
+
+
+def _is_of_dropout(name: str, code: CodeType) -> bool:
+    """Return True if code reads nothing but dropout rates from a config, which says nothing of sizes."""
+    instructions = [*dis.get_instructions(code)]
+    fields = [
+        str(then.argval)
+        for each, then in itertools.pairwise(instructions)
+        if each.argval == name and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    ]
+    return bool(fields) and all(map(is_dropout, fields))
 
 
 def _is_used_as_config(value: Any, module: ModuleType) -> bool:
@@ -103,12 +121,19 @@ def globals_set(
     if module is None or not values:
         yield
         return
-    with untraced(), ExitStack() as stack:
+    with under_settings(_text_of(values)), ExitStack() as stack:
         for name, value in values.items():
             for each in (_current(found, module) for found in (others or {}).get(name, (module,))):
                 stack.callback(_put, each, name, vars(each).get(name, UNSET))
                 _put(each, name, value)
         yield
+
+
+def _text_of(values: Mapping[str, Any]) -> str | None:
+    """Return a text that tells values of variables apart; None if some are neither numbers nor settings."""
+    if not all(isinstance(each, int | float) or holds_fields(each) for each in values.values()):
+        return None
+    return repr([(name, each if isinstance(each, int | float) else fields_of(each)) for name, each in sorted(values.items())])
 
 
 UNSET = object()
