@@ -446,3 +446,40 @@ class FullyConnected:
     found = found_in(text)
     assert [found[each][0] for each in ("Linear", "FullyConnected")] == ["linear", "feed_forward"]
     assert all(verdict.is_correct for _, verdict in found.values()), found
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("MutiHeadAttention", "multi_head_attention"),
+        ("MulitHeadAttenion", "multi_head_attention"),
+        ("transfomer_block", "transformer_block"),
+        ("PostionalEncoding", "sinusoidal_positions"),
+        ("softmx", "softmax"),
+    ],
+)
+def test_a_misspelled_name_means_the_part(name, part):
+    assert by_name(name) == part
+
+
+def test_a_name_of_something_else_is_not_respelled():
+    assert not any(map(by_name, ("Headers", "flatten_list", "forward", "Evaluation", "masks", "Position")))
+
+
+def test_a_layer_of_a_library_under_another_name_is_not_judged():
+    text = """
+from functools import partial
+from torch import nn
+
+Linear = partial(nn.Linear, bias=False)
+LayerNorm = nn.LayerNorm
+
+class FeedForward(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up, self.down = Linear(width, inner), Linear(inner, width)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+"""
+    assert [*found_in(text)] == ["FeedForward"]

@@ -514,4 +514,46 @@ def self_attention(x, Wq, Wk, Wv, Wo):
 """,
         (("math.sqrt(D // N_HEADS)", "math.sqrt(D)"), ("triu(1)", "triu(0)")),
     ),
+    Program(
+        "Attention",
+        "scaled_dot_product_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+        if mask is not None:  # (batch, keys)
+            scores = scores.masked_fill(mask.unsqueeze(1).expand(scores.shape) == 0, -1e9)
+        return torch.softmax(scores, dim=-1) @ value
+""",
+        (("mask.unsqueeze(1)", "mask.unsqueeze(-1)"), ("query.size(-1)", "key.size(-2)")),
+    ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, h, d_model):
+        super().__init__()
+        self.h = h
+        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.h, -1).transpose(1, 2)
+
+    def forward(self, query_X, key_X, value_X, mask=None):
+        q, k, v = self.split(self.W_q(query_X)), self.split(self.W_k(key_X)), self.split(self.W_v(value_X))
+        scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        return self.W_o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+""",
+        (("self.W_k(key_X)", "self.W_k(value_X)"), ("self.W_q(query_X)", "self.W_k(query_X)")),
+    ),
 )

@@ -445,4 +445,73 @@ def apply_rope(sin_cos, x):
 """,
         (("x * cos + turned(x) * sin", "x * sin + turned(x) * cos"),),
     ),
+    Program(
+        "layer_norm",
+        "layer_norm",
+        """
+import jax
+import jax.numpy as jnp
+
+def init_model_params(key, width, inner, vocab_size, num_layers):
+    up, table = jax.random.split(key)
+    norm = {"scale": jnp.ones(width), "bias": jnp.zeros(width)}
+    layer = {"up": jax.random.normal(up, (width, inner)), "norm": norm}
+    return {"table": jax.random.normal(table, (vocab_size, width)), "layers": [layer for _ in range(num_layers)]}
+
+def layer_norm(params, x):
+    normed = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    return normed * params["scale"] + params["bias"]
+""",
+        (("+ 1e-5)", ") + 1e-5"), ("x - x.mean", "x + x.mean")),
+    ),
+    *(
+        Program(
+            name,
+            part,
+            """
+from dataclasses import dataclass
+import flax.linen as nn
+import jax.numpy as jnp
+
+@dataclass
+class Config:
+    width = 256
+    rate = 0.2
+    dropout = 0.2
+
+config = Config()
+
+class Attention(nn.Module):
+    head_size: int
+
+    @nn.compact
+    def __call__(self, x, training: bool):
+        k, q, v = (nn.Dense(self.head_size, use_bias=False)(x) for _ in range(3))
+        scores = q @ k.swapaxes(-1, -2) * self.head_size**-0.5
+        hidden = jnp.tril(jnp.ones((x.shape[-2], x.shape[-2]))) == 0
+        weights = nn.softmax(jnp.where(hidden, -jnp.inf, scores), axis=-1)
+        return nn.Dropout(config.dropout)(weights, deterministic=not training) @ v
+
+class MultiHeadAttention(nn.Module):
+    num_heads: int
+    head_size: int
+
+    @nn.compact
+    def __call__(self, x, training: bool):
+        heads = [Attention(self.head_size)(x, training) for _ in range(self.num_heads)]
+        return nn.Dense(self.num_heads * self.head_size)(jnp.concatenate(heads, axis=-1))
+
+class FeedForward(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(config.width)(nn.relu(nn.Dense(4 * config.width)(x)))
+""",
+            mistakes,
+        )
+        for name, part, mistakes in (
+            ("Attention", "self_attention", (("self.head_size**-0.5", "self.head_size"),)),
+            ("MultiHeadAttention", "multi_head_attention", (("jnp.tril", "jnp.triu"),)),
+            ("FeedForward", "feed_forward", (("nn.relu(nn.Dense(4 * config.width)(x))", "nn.Dense(4 * config.width)(nn.relu(x))"),)),
+        )
+    ),
 )

@@ -373,4 +373,24 @@ class GPTBlock(nn.Module):
 """,
         (("x + self.attn(self.norm_1(x)", "self.attn(self.norm_1(x)"),),
     ),
+    Program(
+        "DecoderBlock",
+        "decoder_layer",
+        """
+from torch import nn
+
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_hidden):
+        super().__init__()
+        self.own, self.cross = (nn.MultiheadAttention(d_model, num_heads, batch_first=True, bias=False) for _ in range(2))
+        self.ff = nn.Sequential(nn.Linear(d_model, d_hidden), nn.ReLU(), nn.Linear(d_hidden, d_model))
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(d_model) for _ in range(3))
+
+    def forward(self, x, enc_k, enc_v, dec_mask):
+        x = self.norm1(x + self.own(x, x, x, attn_mask=~dec_mask)[0])
+        x = self.norm2(x + self.cross(x, enc_k, enc_v)[0])
+        return self.norm3(x + self.ff(x))
+""",
+        (("self.cross(x, enc_k, enc_v)", "self.cross(x, enc_k, x)"), ("x = self.norm2(x +", "x = self.norm2(")),
+    ),
 )

@@ -108,4 +108,20 @@ def layer_norm(x: list[float], gamma: list[float], beta: list[float], eps: float
 """,
         (("values.var() + eps", "values.var()"), ("values.var()", "values.var(ddof=1)"), ("- values.mean()", "- values.max()")),
     ),
+    Program(
+        "layer_norm",
+        "layer_norm",
+        """
+from math import sqrt
+
+def layer_norm(rows, g, b, eps=1e-5):
+    normed = []
+    for row in rows:
+        mean = sum(row) / len(row)
+        deviation = sqrt(sum((each - mean) ** 2 for each in row) / len(row) + eps)
+        normed.append([(each - mean) / deviation * scale + shift for each, scale, shift in zip(row, g, b)])
+    return normed
+""",
+        (("/ len(row) + eps", "/ (len(row) - 1) + eps"), ("* scale + shift", "* shift + scale")),
+    ),
 )

@@ -145,4 +145,53 @@ def rmsnorm(x):
             ("** -0.5", "** -1"),
         ),
     ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        """
+import numpy as np
+
+class Linear:
+    def __init__(self, in_dim, out_dim, rng):
+        self.W, self.b = rng.uniform(-0.1, 0.1, size=(in_dim, out_dim)), np.zeros(out_dim)
+        self.dW, self.db = np.zeros_like(self.W), np.zeros_like(self.b)
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+
+    def backward(self, dy):
+        rows, grads = self.x.reshape(-1, self.x.shape[-1]), dy.reshape(-1, dy.shape[-1])
+        self.dW, self.db = rows.T @ grads, grads.sum(axis=0)
+        return dy @ self.W.T
+
+class FeedForward:
+    def __init__(self, dim, hidden_dim, rng):
+        self.up, self.down = Linear(dim, hidden_dim, rng), Linear(hidden_dim, dim, rng)
+
+    def forward(self, x):
+        inner = self.up.forward(x)
+        self.is_positive = inner > 0
+        return self.down.forward(inner * self.is_positive)
+
+    def backward(self, dy):
+        return self.up.backward(self.down.backward(dy) * self.is_positive)
+""",
+        (("inner > 0", "inner < 0"), ("self.down.backward(dy) * self.is_positive", "self.down.backward(dy)")),
+    ),
+    Program(
+        "positional_encoding",
+        "sinusoidal_positions",
+        """
+import numpy as np
+
+def positional_encoding(tokens):  # (length, width)
+    length, width = tokens.shape[0], tokens.shape[1]
+    table = np.zeros((length, width))
+    angles = np.arange(length)[:, np.newaxis] / 10000 ** (np.arange(0, width, 2) / width)
+    table[:, 0::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
+    return table
+""",
+        (("np.arange(0, width, 2) / width", "np.arange(0, width, 2) / length"), ("np.sin(angles), np.cos", "np.cos(angles), np.sin")),
+    ),
 )

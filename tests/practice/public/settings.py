@@ -165,4 +165,36 @@ def encoder_attn_mask(query: torch.Tensor, key: torch.Tensor, pad_idx: int):
 """,
         (("key.eq(pad_idx)", "query.eq(pad_idx)"), ("key.eq(pad_idx)", "key.eq(0)")),
     ),
+    Program(
+        "EncoderBlock",
+        "encoder_layer",
+        """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class ModelArgs:
+    dim: int = 65536
+    n_heads: int = 64
+    vocab_size: int = -1
+
+class EncoderBlock(nn.Module):
+    def __init__(self, args: ModelArgs):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(args.dim, args.n_heads, batch_first=True)
+        self.up, self.down = nn.Linear(args.dim, 4 * args.dim), nn.Linear(4 * args.dim, args.dim)
+        self.attention_norm, self.ffn_norm = nn.LayerNorm(args.dim), nn.LayerNorm(args.dim)
+
+    def forward(self, x, start_pos):
+        normed = self.attention_norm(x)
+        x = x + self.attention(normed, normed, normed)[0]
+        return x + self.down(torch.relu(self.up(self.ffn_norm(x))))
+
+if __name__ == "__main__":
+    args = ModelArgs(vocab_size=1000)
+    print(EncoderBlock(args)(torch.randn(2, 3, args.dim), 0).shape)
+""",
+        (("self.ffn_norm(x)", "self.ffn_norm(normed)"),),
+    ),
 )

@@ -291,4 +291,45 @@ def count_pairs(ids: list[int], counts: Counter | None = None) -> Counter:
 """,
         (("+= 1", "= 1"), ("if counts is None else counts", "if counts is None else Counter()")),
     ),
+    Program(
+        "BasicTokenizer",
+        "bpe_tokenizer",
+        """
+class BasicTokenizer:
+    def counts(self, ids):
+        found = {}
+        for pair in zip(ids, ids[1:]):
+            found[pair] = found.get(pair, 0) + 1
+        return found
+
+    def joined(self, ids, pair, token):
+        made, place = [], 0
+        while place < len(ids):
+            is_pair = tuple(ids[place : place + 2]) == pair
+            made.append(token if is_pair else ids[place])
+            place += 2 if is_pair else 1
+        return made
+
+    def train(self, text, vocab_size):
+        ids, merges = list(text.encode("utf-8")), {}
+        for token in range(256, vocab_size):
+            counts = self.counts(ids)
+            merges[max(counts, key=counts.get)] = token
+            ids = self.joined(ids, max(counts, key=counts.get), token)
+        return ids, merges
+
+    def encode(self, text, merges):
+        ids = list(text.encode("utf-8"))
+        while len(ids) > 1:
+            pair = min(self.counts(ids), key=lambda pair: merges.get(pair, float("inf")))
+            if pair not in merges:
+                break
+            ids = self.joined(ids, pair, merges[pair])
+        return ids
+
+    def decode(self, ids, vocab):
+        return b"".join(vocab[each] for each in ids).decode("utf-8", errors="replace")
+""",
+        (('merges.get(pair, float("inf"))', "-merges.get(pair, 0)"),),
+    ),
 )

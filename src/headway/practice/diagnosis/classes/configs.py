@@ -308,7 +308,7 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
     if inspect.isclass(base):
         metaclass: Any = type(base)
         return metaclass(base.__name__, (base,), changed)
-    if dataclasses.is_dataclass(base) and base.__dataclass_fields__:  # without annotations it has none
+    if dataclasses.is_dataclass(base) and not inspect.isclass(base) and base.__dataclass_fields__:  # without annotations it has none
         try:
             return dataclasses.replace(base, **{name: value for name, value in changed.items() if name in base.__dataclass_fields__})
         except (TypeError, ValueError):
