@@ -37,8 +37,8 @@ PATTERNS = {name: Pattern(**patterns) for name, patterns in tomllib.loads(FILE.r
 
 
 def by_name(name: str) -> str | None:
-    """Return the likeliest exercise that a name fits, or None."""
-    likely, possible = fitting(name)
+    """Return the likeliest exercise that a name fits as it is spelled, or None."""
+    likely, possible = _fitting(_plain(name))
     return next(iter([*likely, *possible]), None)
 
 
@@ -79,21 +79,25 @@ PARTS_OF_FUNCTIONS = {
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 
 
-@cache
 def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first.
 
     A name that means none is read again without its spelling mistakes.
     """
-    plain = re.sub(OWNER, "", name.lstrip("_"))
-    if re.search(NO_PART, plain):
-        return (), ()
+    plain = _plain(name)
     found = _fitting(plain)
     respelled = found if found[0] else _fitting(_spelled(plain))
     return respelled if respelled[0] or not found[1] else found
 
 
+def _plain(name: str) -> str:
+    return re.sub(OWNER, "", name.lstrip("_"))
+
+
+@cache
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if re.search(NO_PART, name):
+        return (), ()
     likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, name, re.IGNORECASE))
     possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, name, re.IGNORECASE)]
     return likely, tuple(each for each in possible if each not in likely)

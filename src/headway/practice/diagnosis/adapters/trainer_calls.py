@@ -30,7 +30,7 @@ class TrainerCall(TokenizerCall):
         """Construct the trainer, train it and read its merges."""
         given = {"corpus": arguments["text"], **{name: value for name, value in arguments.items() if name != "text"}}
         with tempfile.TemporaryDirectory() as folder:
-            trainer = self._made(given, Path(folder))
+            trainer, _ = self._made(given, Path(folder))
         held = {name.strip("_"): value for name, value in vars(trainer).items()}
         merges = next(value for name, value in held.items() if re.fullmatch(MERGES, name))
         return [tuple(_token(part, _tokens(held)) for part in pair) for pair in _ordered(merges)]
