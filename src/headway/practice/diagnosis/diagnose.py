@@ -22,6 +22,7 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
+from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -291,7 +292,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_text = default_cause(subject, exercise) or shared_layers_cause(subject)
+    of_text = default_cause(subject, exercise) or shared_layers_cause(subject) or dropped_result_cause(subject)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)

@@ -81,6 +81,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *likely]
     if likely and likely[0].name == "linear" and inspect.isclass(subject.value) and re.search(OF_TWO_LAYERS, subject.own_source):
         likely = [exercise("feed_forward"), *likely]
+    if likely and likely[0].name == "self_attention" and _takes_three(subject):
+        likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
     if len(likely) == 1 and not (possible or subject.is_private):
@@ -95,6 +97,12 @@ def recognised(subject: Subject) -> Exercise | None:
 def _source_of_positions(subject: Subject) -> str:
     """Return the source that computes positions: for a function with that of the functions it calls."""
     return subject.used_source if inspect.isfunction(subject.value) else subject.code
+
+
+def _takes_three(subject: Subject) -> bool:
+    """Return True for a function of a query, a key and a value, which are projected elsewhere."""
+    names = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
+    return inspect.isfunction(subject.value) and re.fullmatch(r"q\w* k\w* v\w*( \w*mask)?", names) is not None
 
 
 def _sees_one_token(subject: Subject) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -10,6 +11,7 @@ from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
+from headway.practice.exercises.transformer_block import RELU
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
@@ -149,6 +151,9 @@ POSITIONS = optional(
         used_source=WAVES,
     ),
 )
+EPSILONS = tuple(
+    replace(each, steps={**each.steps, "last_norm": each.steps["norm"]}) if each.steps else each for each in of_blocks.EPSILONS
+)
 LAST_NORM = optional(
     Convention(TEXTS["rms_norm"], steps={"last_norm": lambda x, norm: rms_norm(x, norm["g"])}, used_source=r"(?i)rms"),
     Convention(
@@ -170,7 +175,7 @@ EXERCISE = Exercise(
     roles=(ROLES("token_ids"), ROLES("wte"), ROLES("wpe"), ROLES("blocks"), ROLES("ln_f"), ROLES("num_heads")),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(TAKES, RETURNS, POSITIONS, LAST_NORM, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),
+    conventions=(TAKES, RETURNS, POSITIONS, EPSILONS, LAST_NORM, HEADLESS, (*of_blocks.GELUS, replace(RELU, without="wte"))),
     is_trained_through=False,
     calls="model",
 )

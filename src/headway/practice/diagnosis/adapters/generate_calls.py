@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import fields
@@ -25,7 +26,7 @@ class FunctionCall(LikeliestCall):
         """Call the function with a reset model, taking the most likely token where it samples; loops of JAX run step by step."""
         _reset_models(arguments)
         with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
-            return super().invoke(arguments)
+            return _tokens_of(super().invoke(arguments))
 
 
 class ClassCall(InstanceCall):
@@ -34,7 +35,17 @@ class ClassCall(InstanceCall):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the instance with a reset model."""
         _reset_models(arguments)
-        return super().invoke(arguments)
+        return _tokens_of(super().invoke(arguments))
+
+
+def _tokens_of(answer: Any) -> Any:
+    """Return the tokens or the text of a dict of results, which may have the time that they took; any other output as it is."""
+    names = [name for name in answer if re.search(OF_TOKENS, str(name), re.IGNORECASE)] if isinstance(answer, dict) else []
+    return answer[names[0]] if names else answer
+
+
+OF_TOKENS = r"^(?!.*(num|count|per_?sec|time|prob)).*(tokens?|ids|sequences?|text|output|generated)"
+"""Pattern of the names of tokens in a dict of results."""
 
 
 def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:

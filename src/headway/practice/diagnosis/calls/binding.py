@@ -119,7 +119,8 @@ def bind_parameters(
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
             bystander = DEVICE
-        by_place = (role for role in free if not (role.may_change and role.neutral is None) and (unnamed is None or role in unnamed))
+        suiting = (role for role in free if not (role.may_change and role.neutral is None) and role.name != DEVICE.name)
+        by_place = (role for role in suiting if unnamed is None or role in unnamed)
         role = bystander or next(by_place, None)
         if role is None:
             return None
@@ -135,7 +136,7 @@ NO_OPERAND = r"mask|len|cache|past|dim|size|num|head|weight|proj|norm|(^|_)w(_|$
 
 
 def operands_by_word(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the roles of two or three sequences of an attention that a word of their names tells apart: query_X, key_X; enc_k, enc_v."""
+    """Return the roles of two or three sequences of an attention by the words in their names: query_X, key_X; enc_k, enc_v."""
     found: dict[str, Role] = {}
     for parameter in parameters:
         name = parameter.name.lower()

@@ -99,7 +99,8 @@ INNER = r"ff|feed|inner|inter|mlp|filter"
 @cache
 def snake(name: str) -> str:
     """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+    return re.sub(r"dim(ension)?s?_size|dimensions?", "dim", plain)
 
 
 @cache

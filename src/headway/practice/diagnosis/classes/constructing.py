@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import re
@@ -13,7 +14,7 @@ from typing import Any, cast
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import FILL_VALUE, TABLE, Binding, bind_call, fits_name
+from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, OF_SOURCE, TABLE, Binding, bind_call, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import (
@@ -36,7 +37,7 @@ from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, read
 from headway.practice.diagnosis.classes.submodules import Submodule, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, parsed
 from headway.practice.exercise import MISSING, Exercise, Role
 from headway.practice.names import fitting
 
@@ -305,7 +306,20 @@ def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples
     if called is None:
         return None
     role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
+    role_of |= _own_mask(role_of, roles, source)
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+def _own_mask(role_of: Mapping[str, Role], roles: Sequence[Role], source: str) -> dict[str, Role]:
+    """Return the role of a layer's only mask if its name is that of a source mask, and it goes with the target: no call has it and the source."""
+    masks = [name for name, role in role_of.items() if role.name.endswith("mask")]
+    memory = next((name for name, role in role_of.items() if role.name == "encoder_output"), None)
+    own = next((role for role in roles if role.name == "mask"), None)
+    if len(masks) != 1 or memory is None or own is None or role_of[masks[0]].name != "encoder_mask" or re.search(OF_SOURCE, masks[0]):
+        return {}
+    calls = [ast.unparse(node) for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
+    of_mask = [call for call in calls if re.search(rf"\b{masks[0]}\b", call)]
+    return {} if not of_mask or any(re.search(rf"\b{memory}\b", call) for call in of_mask) else {masks[0]: own}
 
 
 OF_ATTENTION = ("query", "queries", "q", "value", "values", "v")
@@ -427,7 +441,7 @@ def _constructor_bindings(
     given = {each.name for each in parameters if each.default is None and each.name in listed and listed[each.name].is_weight}
     if given and given != set(bound) and not unknown:  # weights of another layer, which may be shared
         yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound and each.name not in given}), fixed
-    left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
+    left = [role for role in exercise.roles if role.is_size and role.name != DEVICE.name and role not in bound.values()]
     choices = [[NOTHING] if name in others else [*left, NOTHING] for name in unknown]
     order = [each.name for each in parameters]
     entering = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
@@ -453,7 +467,7 @@ def _constructor_bindings(
             of_order = bound | dict(zip(sized, exchanged, strict=True))
             yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
     for name in sized[:MOST_EXCHANGED]:
-        for role in [each for each in sizes if each not in bound.values()]:
+        for role in [each for each in sizes if each not in bound.values() and each.name != DEVICE.name]:
             yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
     of_heads = [name for name in sized if bound[name].name in ("head_dim", "value_dim")]
     width = next((role for role in sizes if role.name == "hidden_size"), None)

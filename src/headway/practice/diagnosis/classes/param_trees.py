@@ -311,7 +311,7 @@ SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"qkv|c_attn|in_proj", ("hidden_size", "all_heads")),
     (r"lm_?head|unembed|vocab|logits|(^|[._])head$|de_?embed|output_head", ("hidden_size", "vocab_size")),
     (r"wte|tok|embed|(^|[._])emb|(^|[._])w_?e$", ("vocab_size", "hidden_size")),
-    (r"gate|(^|[._])up(_proj|_?\d)?($|[._])", ("hidden_size", "intermediate_size")),
+    (r"gate|(^|[._])up(_proj|_?\d)?($|[._])|(^|[._])w_?3$", ("hidden_size", "intermediate_size")),
     (r"(^|[._])[wb]?_?[qkv](_|$|\.|w$|b$|proj)|query|(?<!_)key|value", ("hidden_size", "hidden_size")),
     (r"(att|mha|head).*(out|proj|[._][wb]?_?o([._]|$))|(^|[._])[wb]_?o$|o_proj|wo$", ("hidden_size", "hidden_size")),
     (r"down|fc_?2|[wb]_?2|(^|[._])c_proj|proj|out|linear_?2|ff_?2|dense_?2|lin_?2", ("intermediate_size", "hidden_size")),

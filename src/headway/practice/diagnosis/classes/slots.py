@@ -138,12 +138,12 @@ GRADIENT = r"(?:grad_?|d_?|g_)(?P<first>\w+)|(?P<last>\w+?)_?(?:grad|gradient)"
 
 
 def _by_head(key: Any) -> tuple[Any, ...]:
-    """Return the key of a layer as its name and its place if the name has the number of a head: Head_0_keys, W_q_h0, Flax's Attention_0."""
+    """Return the key of a layer as its name and its place if the name has the number of a head: Head_0_keys, W_q_h0, Flax's heads_0 and Attention_0."""
     match = re.search(OF_HEAD, key, re.IGNORECASE) if isinstance(key, str) else None
     return (key,) if match is None else (key[: match.start("number")] + key[match.end() :], int(match["number"]))
 
 
-OF_HEAD = r"((^|_)h|head|(?-i:(?<!Head)(?<!Headed)(?<!Cross)Attention_))_?(?P<number>\d+)"
+OF_HEAD = r"((^|_)h|heads?|(?-i:(?<!Head)(?<!Headed)(?<!Cross)Attention_))_?(?P<number>\d+)"
 """Pattern of the number of a head in the name of one of its layers."""
 
 
