@@ -556,4 +556,17 @@ class MultiHeadAttention(nn.Module):
 """,
         (("self.W_k(key_X)", "self.W_k(value_X)"), ("self.W_q(query_X)", "self.W_k(query_X)")),
     ),
+    Program(
+        "self_attention",
+        "scaled_dot_product_attention",
+        """
+import numpy as np
+
+def self_attention(Q, K, V):  # (batch, heads, length, width)
+    scores = Q @ K.transpose(0, 1, 3, 2) / K.shape[-1] ** 0.5
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True) @ V
+""",
+        (("K.shape[-1]", "K.shape[-2]"), ("powers.sum(axis=-1", "powers.sum(axis=-2")),
+    ),
 )

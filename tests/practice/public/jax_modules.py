@@ -514,4 +514,57 @@ class FeedForward(nn.Module):
             ("FeedForward", "feed_forward", (("nn.relu(nn.Dense(4 * config.width)(x))", "nn.Dense(4 * config.width)(nn.relu(x))"),)),
         )
     ),
+    Program(
+        "feed_forward",
+        "gated_feed_forward",
+        """
+from typing import NamedTuple
+import jax
+import jax.numpy as jnp
+
+class LayerWeights(NamedTuple):
+    wq: jax.Array
+    wo: jax.Array
+    w1: jax.Array
+    w2: jax.Array
+    w3: jax.Array
+    ffn_norm: jax.Array
+
+@jax.jit
+def feed_forward(x: jax.Array, layer_weights: LayerWeights) -> jax.Array:
+    hidden = jax.nn.silu(jnp.dot(x, layer_weights.w1)) * jnp.dot(x, layer_weights.w3)
+    return jnp.dot(hidden, layer_weights.w2)
+""",
+        (("jax.nn.silu(", "jax.nn.relu("),),
+    ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import flax.linen as nn
+import jax.numpy as jnp
+
+class Head(nn.Module):
+    head_size: int
+
+    @nn.compact
+    def __call__(self, x):
+        k, q, v = (nn.Dense(self.head_size, use_bias=False)(x) for _ in range(3))
+        scores = q @ k.swapaxes(-1, -2) / jnp.sqrt(self.head_size)
+        allowed = jnp.tril(jnp.ones((x.shape[-2], x.shape[-2])))
+        return nn.softmax(jnp.where(allowed == 0, -jnp.inf, scores)) @ v
+
+class MultiHeadAttention(nn.Module):
+    num_heads: int
+    head_size: int
+
+    def setup(self):
+        self.heads = [Head(self.head_size) for _ in range(self.num_heads)]
+        self.projection = nn.Dense(self.num_heads * self.head_size)
+
+    def __call__(self, x):
+        return self.projection(jnp.concatenate([head(x) for head in self.heads], axis=-1))
+""",
+        (("[head(x) for head in self.heads]", "[self.heads[0](x) for head in self.heads]"),),
+    ),
 )

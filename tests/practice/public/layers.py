@@ -393,4 +393,44 @@ class DecoderBlock(nn.Module):
 """,
         (("self.cross(x, enc_k, enc_v)", "self.cross(x, enc_k, x)"), ("x = self.norm2(x +", "x = self.norm2(")),
     ),
+    Program(
+        "DecoderLayer",
+        "decoder_layer",
+        """
+from torch import nn
+import torch
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads, is_causal=False):
+        super().__init__()
+        self.num_heads, self.is_causal = num_heads, is_causal
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.split(self.query(x)), self.split(self.key(context)), self.split(self.value(context))
+        scores = q @ k.mT / q.size(-1) ** 0.5
+        if padding_mask is not None:
+            scores = scores.masked_fill(padding_mask[:, None, None] == 0, float("-inf"))
+        if self.is_causal:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.masked_self_attention = Attention(width, num_heads, is_causal=True)
+        self.cross_attention = Attention(width, num_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(width) for _ in range(3))
+
+    def forward(self, labels, image_encodings, padding_mask):
+        x = self.norm1(labels + self.masked_self_attention(labels, labels, padding_mask))
+        x = self.norm2(x + self.cross_attention(x, image_encodings))
+        return self.norm3(x + self.feed_forward(x))
+""",
+        (("self.norm2(x + self.cross", "self.norm2(labels + self.cross"), ("(x, image_encodings)", "(x, x)")),
+    ),
 )

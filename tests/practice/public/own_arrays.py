@@ -194,4 +194,68 @@ def positional_encoding(tokens):  # (length, width)
 """,
         (("np.arange(0, width, 2) / width", "np.arange(0, width, 2) / length"), ("np.sin(angles), np.cos", "np.cos(angles), np.sin")),
     ),
+    Program(
+        "MiniGPT",
+        "gpt2",
+        """
+import numpy as np
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+class Norm:
+    def __init__(self, width, eps=1e-6):
+        self.eps, self.gamma, self.beta = eps, np.ones(width), np.zeros(width)
+
+    def forward(self, x):
+        return self.gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + self.eps) + self.beta
+
+class Attention:
+    def __init__(self, width, num_heads):
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (np.random.randn(width, width) * 0.02 for _ in range(4))
+
+    def split(self, x):
+        return x.reshape(*x.shape[:2], self.num_heads, -1).transpose(0, 2, 1, 3)
+
+    def forward(self, x, mask):
+        q, k, v = self.split(x @ self.W_q), self.split(x @ self.W_k), self.split(x @ self.W_v)
+        scores = np.where(mask == 0, -1e9, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+        return (softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ self.W_o
+
+class FeedForward:
+    def __init__(self, width, inner):
+        self.W1, self.b1 = np.random.randn(width, inner) * 0.02, np.zeros(inner)
+        self.W2, self.b2 = np.random.randn(inner, width) * 0.02, np.zeros(width)
+
+    def forward(self, x):
+        return np.maximum(0, x @ self.W1 + self.b1) @ self.W2 + self.b2
+
+class Block:
+    def __init__(self, width, num_heads, inner):
+        self.attention, self.ffn = Attention(width, num_heads), FeedForward(width, inner)
+        self.ln1, self.ln2 = Norm(width), Norm(width)
+
+    def forward(self, x, mask):
+        x = x + self.attention.forward(self.ln1.forward(x), mask)
+        return x + self.ffn.forward(self.ln2.forward(x))
+
+class MiniGPT:
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, max_len=512):
+        self.embedding = np.random.randn(vocab_size, d_model) * 0.02
+        self.positions = np.random.randn(max_len, d_model) * 0.02
+        self.blocks = [Block(d_model, num_heads, d_ff) for _ in range(num_layers)]
+        self.ln_f, self.head = Norm(d_model), np.random.randn(d_model, vocab_size) * 0.02
+
+    def forward(self, token_ids):
+        x = self.embedding[token_ids] + self.positions[: token_ids.shape[1]]
+        mask = np.tril(np.ones((token_ids.shape[1], token_ids.shape[1])))
+        for block in self.blocks:
+            x = block.forward(x, mask)
+        logits = self.ln_f.forward(x) @ self.head
+        return logits, softmax(logits[:, -1])
+""",
+        (("x = block.forward(x, mask)", "x = self.blocks[0].forward(x, mask)"), ("self.ln_f.forward(x) @", "x @")),
+    ),
 )

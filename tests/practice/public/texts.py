@@ -332,4 +332,20 @@ class BasicTokenizer:
 """,
         (('merges.get(pair, float("inf"))', "-merges.get(pair, 0)"),),
     ),
+    Program(
+        "generate_without_cache",
+        "generate",
+        """
+import time
+import torch
+
+def generate_without_cache(model, prompt_tokens, num_tokens=50):
+    tokens, start = list(prompt_tokens), time.time()
+    for _ in range(num_tokens):
+        logits = model(torch.tensor([tokens]), return_cache=False)
+        tokens.append(torch.argmax(logits[:, -1, :], dim=-1).item())
+    return {"tokens": tokens, "time_taken": time.time() - start}
+""",
+        (("[:, -1, :]", "[:, 0, :]"),),
+    ),
 )

@@ -148,6 +148,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, TEXTS["each"]),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
         Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
+        Probe("target padded", given() | bare | {"mask": lower & padding}, TARGET),
         Probe("source masked", given() | bare | {"encoder_mask": source}, SOURCE),
         Probe("source masked, biases", given(5) | biased | {"encoder_mask": short}, SOURCE),
         Probe("single", one() | bare, SINGLE, UNBATCHED),

@@ -1,0 +1,40 @@
+"""Masks that are not applied because the masked scores are dropped."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.sandbox import check_file
+
+ATTENTION = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(width, width, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        scores = self.q(x) @ self.k(x).mT / x.size(-1) ** 0.5
+        hidden = torch.ones_like(scores).triu(1).bool()
+        {masking}
+        return scores.softmax(-1) @ self.v(x)
+"""
+
+
+@pytest.mark.parametrize("masking", ["scores.masked_fill(hidden, -1e9)", "torch.where(hidden, -1e9, scores)"])
+def test_a_dropped_mask_is_a_mistake_with_its_line(tmp_path, masking):
+    path = tmp_path / "attention.py"
+    path.write_text(ATTENTION.format(masking=masking))
+    (verdict,) = check_file(path)
+    assert verdict.status == "wrong"
+    assert [(cause.name, cause.line) for cause in verdict.causes] == [("result_dropped", 13)]
+
+
+@pytest.mark.parametrize("masking", ["scores.masked_fill_(hidden, -1e9)", "scores = torch.where(hidden, -1e9, scores)", "pass"])
+def test_an_applied_mask_and_none_are_correct(tmp_path, masking):
+    path = tmp_path / "attention.py"
+    path.write_text(ATTENTION.format(masking=masking))
+    (verdict,) = check_file(path)
+    assert verdict.is_correct
