@@ -151,4 +151,23 @@ def adamw_step(params: Any, grads: Any, state: State, lr=1e-3, beta1=0.9, beta2=
 """,
         (("(1 - beta2) * g**2", "(1 - beta2) * g"),),
     ),
+    Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import numpy as np
+
+class PositionalEncoding:  # an array of a plain class, which may be learned as well
+    def __init__(self, d_model, max_len=5000):
+        position = np.arange(0, max_len)[:, np.newaxis]
+        div_term = np.exp(np.arange(0, d_model, 2) * -(np.log(10000.0) / d_model))
+        self.pe = np.zeros((max_len, d_model))
+        self.pe[:, 0::2] = np.sin(position * div_term)
+        self.pe[:, 1::2] = np.cos(position * div_term)
+
+    def __call__(self, x):
+        return x + self.pe[: x.shape[1]]
+""",
+        (("np.arange(0, d_model, 2) * -", "np.arange(0, d_model, 2) / -"), ("np.cos(position * div_term)", "np.cos(position / div_term)")),
+    ),
 )

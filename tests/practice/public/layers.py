@@ -433,4 +433,20 @@ class DecoderLayer(nn.Module):
 """,
         (("self.norm2(x + self.cross", "self.norm2(labels + self.cross"), ("(x, image_encodings)", "(x, x)")),
     ),
+    Program(
+        "LayerAddNorm",
+        "residual",
+        """
+from torch import nn
+
+class LayerAddNorm(nn.Module):
+    def __init__(self, d_model, dropout):
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x, residual_connection):
+        return self.dropout(self.norm(x + residual_connection))
+""",
+        (("x + residual_connection", "x - residual_connection"),),
+    ),
 )

@@ -36,7 +36,7 @@ from headway.practice.diagnosis.checks.repeating import (
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
-from headway.practice.diagnosis.classes.parts import likely_parts, name_note
+from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
@@ -89,7 +89,8 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if not (name in STATELESS and isclass(subject.value))]
+    left_out = (*(STATELESS if isclass(subject.value) else ()), *(("learned_positions",) if computes_waves(subject) else ()))
+    others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if name not in left_out]
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
     if right is not None:
         return right

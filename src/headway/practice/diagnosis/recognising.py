@@ -81,7 +81,7 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *likely]
     if likely and likely[0].name == "linear" and inspect.isclass(subject.value) and re.search(OF_TWO_LAYERS, subject.own_source):
         likely = [exercise("feed_forward"), *likely]
-    if likely and likely[0].name == "self_attention" and _takes_three(subject):
+    if likely and likely[0].name in ("self_attention", "qkv_projection") and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]

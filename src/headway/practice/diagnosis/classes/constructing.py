@@ -16,7 +16,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, OF_SOURCE, TABLE, Binding, bind_call, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same
-from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
+from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.configs import (
     Config,
     config_bases,
@@ -432,7 +432,11 @@ def _constructor_bindings(
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
         value = False if parameter.annotation in (bool, "bool") else _neutral_value(parameter)
-        if value is NOTHING and width is not None and re.fullmatch(OWN_WIDTH, parameter.name):
+        if (
+            value is NOTHING
+            and width is not None
+            and (re.fullmatch(OWN_WIDTH, parameter.name) or re.fullmatch(WIDTH, snake(parameter.name)))
+        ):
             bound[parameter.name] = width
         elif value is NOTHING:
             unknown.append(parameter.name)

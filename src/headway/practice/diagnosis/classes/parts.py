@@ -159,6 +159,11 @@ def _blocks(subject: Subject) -> list[str]:
     return ["transformer_block", *(["encoder_layer"] if is_open else [])]
 
 
+def computes_waves(subject: Subject) -> bool:
+    """Return True for a table of positions that is computed: written over with other numbers, it may be right as a learned one."""
+    return re.search(r"(?s)(?<!a)sin\(.*(?<!a)cos\(|(?<!a)cos\(.*(?<!a)sin\(", without_comments(subject.used_source)) is not None
+
+
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
 
