@@ -444,7 +444,7 @@ class FullyConnected:
         return self.second(relu(self.first(x)))
 """
     found = found_in(text)
-    assert [found[each][0] for each in ("Linear", "FullyConnected")] == ["linear", "feed_forward"]
+    assert [found[each][1].exercise for each in ("Linear", "FullyConnected")] == ["linear", "feed_forward"]
     assert all(verdict.is_correct for _, verdict in found.values()), found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from headway.practice.diagnosis.adapters.tokenizer_calls import DECODING, ENCODING
 from headway.practice.diagnosis.checks.trials import trials_of
-from headway.practice.diagnosis.classes.parts import STACKS
+from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.reading.subject import Subject, first_method
@@ -79,8 +79,6 @@ def recognised(subject: Subject) -> Exercise | None:
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
     if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, _source_of_positions(subject)):
         likely = [exercise("sinusoidal_positions"), *likely]
-    if likely and likely[0].name == "linear" and inspect.isclass(subject.value) and re.search(OF_TWO_LAYERS, subject.own_source):
-        likely = [exercise("feed_forward"), *likely]
     if likely and likely[0].name in ("self_attention", "qkv_projection") and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
@@ -164,9 +162,6 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
     """Return the first of these exercises as which a subject is correct, or None."""
     return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
 
-
-OF_TWO_LAYERS = r"(?is)\A(?!.*(att|soft_?max|conv|recurrent|lstm))(?=.*(Linear|Dense)\(.*(Linear|Dense)\()(?=.*[gr]elu|silu|swish)"
-"""Pattern of the source of a class with two linear layers and an activation."""
 
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),

@@ -397,6 +397,7 @@ OWN_WIDTH = r"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?"
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
 
+UNUSED_SIZE = 2
 MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
@@ -438,6 +439,8 @@ def _constructor_bindings(
             and (re.fullmatch(OWN_WIDTH, parameter.name) or re.fullmatch(WIDTH, snake(parameter.name)))
         ):
             bound[parameter.name] = width
+        elif value is NOTHING and "vocab" in snake(parameter.name) and not any("vocab" in role.name for role in roles):
+            fixed[parameter.name] = UNUSED_SIZE  # of a part that embeds no tokens
         elif value is NOTHING:
             unknown.append(parameter.name)
         else:

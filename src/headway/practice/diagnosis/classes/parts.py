@@ -194,6 +194,15 @@ def _activations(name: str) -> Callable[[Subject], list[str]]:
     return lambda subject: ["feed_forward"] if re.search(r"\bd_?ff\b|hidden|inner|intermediate", " ".join(_names(subject))) else [name]
 
 
+OF_TWO_LAYERS = r"(?is)\A(?!.*(att|soft_?max|conv|recurrent|lstm))(?=.*(Linear|Dense)\(.*(Linear|Dense)\()(?=.*[gr]elu|silu|swish)"
+"""Pattern of the source of a class with two linear layers and an activation."""
+
+
+def _linears(subject: Subject) -> list[str]:
+    """Return the feed-forward for a class that is named as a fully connected layer and has two of them."""
+    return ["feed_forward" if re.search(OF_TWO_LAYERS, subject.own_source) else "linear"]
+
+
 def _names(subject: Subject) -> list[str]:
     return [each.name.lower() for each in subject.parameters]
 
@@ -212,6 +221,7 @@ FAMILIES = {
     "positioned_embedding": _embeddings("positioned_embedding"),
     "bpe_tokenizer": _tokenizers,
     "feed_forward": _feed_forwards,
+    "linear": _linears,
     "relu": _activations("relu"),
     "gelu": _activations("gelu"),
     "silu": _activations("silu"),
