@@ -140,7 +140,7 @@ def test_a_whole_model_of_any_name_is_recognised_and_correct(tmp_path, text, nam
     assert found.name == "gpt2"
     verdict = diagnose(subject, found)
     assert verdict.is_correct
-    assert "judged with correct parts" in verdict.text()
+    assert "judged with correct parts" in verdict.text() or "the activation is ReLU" in verdict.text()
 
 
 @pytest.mark.slow

@@ -433,11 +433,7 @@ def _constructor_bindings(
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
         value = False if parameter.annotation in (bool, "bool") else _neutral_value(parameter)
-        if (
-            value is NOTHING
-            and width is not None
-            and (re.fullmatch(OWN_WIDTH, parameter.name) or re.fullmatch(WIDTH, snake(parameter.name)))
-        ):
+        if value is NOTHING and width is not None and (re.fullmatch(OWN_WIDTH, parameter.name) or _is_width(parameter.name)):
             bound[parameter.name] = width
         elif value is NOTHING and "vocab" in snake(parameter.name) and not any("vocab" in role.name for role in roles):
             fixed[parameter.name] = UNUSED_SIZE  # of a part that embeds no tokens
@@ -547,6 +543,11 @@ def _is_optional_bias(parameter: inspect.Parameter) -> bool:
 def _is_optional_dict(parameter: inspect.Parameter, subject: Subject) -> bool:
     """Return True for a parameter that need not be given and whose elements the class reads by text: several masks in one operand."""
     return parameter.default is None and re.search(rf"\b{re.escape(parameter.name)}\[['\"]", subject.own_source) is not None
+
+
+def _is_width(name: str) -> bool:
+    """Return True for the name of a width by itself: `d_model` next to `input_size`, but not `embedding`, which may be a layer."""
+    return re.fullmatch(WIDTH, snake(name)) is not None and re.search("model|dim|size|width", snake(name)) is not None
 
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:
