@@ -80,6 +80,7 @@ PARTS_OF_FUNCTIONS = {
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 
 
+@cache
 def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first.
 
@@ -87,7 +88,9 @@ def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     plain = _plain(name)
     found = _fitting(plain)
-    respelled = found if found[0] else _fitting(_spelled(plain))
+    if found[0]:
+        return found
+    respelled = _fitting(_spelled(plain))
     return respelled if respelled[0] or not found[1] else found
 
 
@@ -95,7 +98,6 @@ def _plain(name: str) -> str:
     return re.sub(OWNER, "", name.lstrip("_"))
 
 
-@cache
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if re.search(NO_PART, name):
         return (), ()

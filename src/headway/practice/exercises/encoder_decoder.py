@@ -83,17 +83,12 @@ STEPS: dict[str, Step] = {
 }
 
 
-def _scaled(embed: Step, token_ids: Any, table: Any, positions: Any) -> Any:
-    """Return the vectors of some tokens times √hidden_size with their positions."""
-    return embed(token_ids, table * table.shape[1] ** 0.5, positions)
-
-
 MISTAKES = (
     TEXTS.mistake("positions_missing", source_embed=stacks.unplaced, target_embed=stacks.unplaced),
     TEXTS.mistake("source_positions_missing", source_embed=stacks.unplaced),
     TEXTS.mistake("target_positions_missing", target_embed=stacks.unplaced),
-    TEXTS.mistake("target_not_scaled", source_embed=_scaled),
-    TEXTS.mistake("source_not_scaled", target_embed=_scaled),
+    TEXTS.mistake("target_not_scaled", source_embed=stacks.placed_scaled),
+    TEXTS.mistake("source_not_scaled", target_embed=stacks.placed_scaled),
     stacks.TEXTS.mistake("positions_by_batch", source_embed=stacks.placed_by_batch, target_embed=stacks.placed_by_batch),
     *stacks.mistakes(stack="encoder_stack", norm="encoder_norm", suffix="_in_encoder"),
     *stacks.mistakes(stack="decoder_stack", norm="decoder_norm", suffix="_in_decoder"),

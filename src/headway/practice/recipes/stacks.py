@@ -100,6 +100,11 @@ def placed(embed: Step, token_ids: Any, table: Any, positions: Any) -> Any:
     return embed(token_ids, table, positions)
 
 
+def placed_scaled(embed: Step, token_ids: Any, table: Any, positions: Any) -> Any:
+    """Return the vectors of some tokens times √hidden_size with their positions."""
+    return _scaled(embed)(token_ids, table, positions)
+
+
 def unplaced(embed: Step, token_ids: Any, table: Any, positions: Any) -> Any:
     """Return the vectors of some tokens without their positions."""
     return embed(token_ids, table, 0 * positions)

@@ -77,8 +77,8 @@ class Trial:
         pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
         right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
         others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
-        is_matrix_only = re.search(AXES_OF_MATRIX, self.call.subject.own_source) is not None
-        return bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others)) and not is_matrix_only
+        is_of_squares = bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
+        return is_of_squares and re.search(AXES_OF_MATRIX, self.call.subject.own_source) is None
 
     def without_refused(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
