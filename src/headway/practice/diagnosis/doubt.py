@@ -19,8 +19,8 @@ import numpy
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.trials import Trial
-from headway.practice.diagnosis.classes.constructing import call_parameters
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_operands
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined

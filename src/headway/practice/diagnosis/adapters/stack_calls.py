@@ -18,9 +18,10 @@ from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.class_binding import class_binding
-from headway.practice.diagnosis.classes.constructing import Construction, call_parameters, constructions
+from headway.practice.diagnosis.classes.constructing import Construction, constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import as_made
+from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES

@@ -12,7 +12,8 @@ from headway.arrays import to_numpy
 from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trials import Trial
-from headway.practice.diagnosis.classes.instances import InstanceCall, call_parameters
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same

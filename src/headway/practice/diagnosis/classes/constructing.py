@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import itertools
 import re
@@ -10,11 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, OF_SOURCE, TABLE, Binding, bind_call, fits_name
+from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, TABLE, Binding, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same
 from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.configs import (
@@ -30,14 +29,15 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     optional_fields,
 )
-from headway.practice.diagnosis.classes.flax_modules import random_key
-from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
+from headway.practice.diagnosis.classes.flax_modules import random_keys
+from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
+from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
 from headway.practice.diagnosis.classes.submodules import Submodule, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, parsed
+from headway.practice.diagnosis.reading.subject import Subject, defines
 from headway.practice.exercise import MISSING, Exercise, Role
 from headway.practice.names import fitting
 
@@ -165,9 +165,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = _random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
+    keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
     used = {config, *dropouts, *flags, *keys}
-    rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or _is_optional_bias(each))]
+    rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
@@ -183,26 +183,14 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
-        called = _call_binding(subject, method, free, examples)
+        called = call_binding(subject, method, free, examples)
         if called is None:
             return
         takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
-            called = _call_binding(subject, method, free, examples, style) or called
+            called = call_binding(subject, method, free, examples, style) or called
             roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
-
-
-DRAWN_BY_JAX = r"\bjax\.random\.|\b(jr|jrandom)\.\w+\("
-"""Pattern of the source of a function that draws random numbers by JAX."""
-
-
-def _random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return the required parameters of a module of JAX, or of a function of trees that draws by JAX, that take random numbers, with values."""
-    is_module = any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value)))
-    if not (is_module or re.search(DRAWN_BY_JAX, subject.used_source)):
-        return {}
-    return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
 
 
 def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
@@ -232,9 +220,6 @@ def _observers(parameters: Sequence[inspect.Parameter], subject: Subject) -> dic
 
 OBSERVERS = r"(\w*_)?(optim|optimi[sz]er|logger|writer|tracker|monitor|recorder)"
 """Pattern of the names of parameters for an object that records a layer."""
-
-RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
-"""Pattern of the names of parameters that take random numbers in JAX."""
 
 
 def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
@@ -289,41 +274,6 @@ def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[R
     """Return the weights that a method needs by name: a function with its gradient, written as a class, holds none itself."""
     needed = [each.name for each in call_parameters(subject, method) if each.default is each.empty]
     return [role for role in exercise.roles if role.is_weight and any(fits_name(name, role) for name in needed)]
-
-
-def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
-    """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
-    every = call_parameters(subject, method)
-    keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else _random_keys(every, subject)
-    parameters = [each for each in every if each.name not in keys and not (_is_optional_bias(each) or _is_optional_dict(each, subject))]
-    shown = shown_operands(examples, parameters, roles)
-    left = [role for role in roles if role not in shown.values()]
-    source = subject.own_source
-    parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
-    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
-    if called is None:
-        called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
-    if called is None:
-        return None
-    role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
-    role_of |= _own_mask(role_of, roles, source)
-    return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
-
-
-def _own_mask(role_of: Mapping[str, Role], roles: Sequence[Role], source: str) -> dict[str, Role]:
-    """Return the role of a layer's only mask if its name is that of a source mask, and it goes with the target: no call has it and the source."""
-    masks = [name for name, role in role_of.items() if role.name.endswith("mask")]
-    memory = next((name for name, role in role_of.items() if role.name == "encoder_output"), None)
-    own = next((role for role in roles if role.name == "mask"), None)
-    if len(masks) != 1 or memory is None or own is None or role_of[masks[0]].name != "encoder_mask" or re.search(OF_SOURCE, masks[0]):
-        return {}
-    calls = [ast.unparse(node) for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
-    of_mask = [call for call in calls if re.search(rf"\b{masks[0]}\b", call)]
-    return {} if not of_mask or any(re.search(rf"\b{memory}\b", call) for call in of_mask) else {masks[0]: own}
-
-
-OF_ATTENTION = ("query", "queries", "q", "value", "values", "v")
-"""Names of operands next to which `key` is no random key."""
 
 
 def _readings(
@@ -535,16 +485,6 @@ def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
     return isinstance(parameter.default, bool) and parameter.name.lower() in weights
 
 
-def _is_optional_bias(parameter: inspect.Parameter) -> bool:
-    """Return True for an array that is added to the scores if it is given, which is no flag for the biases of layers."""
-    return parameter.default is None and re.fullmatch(r"(attn|attention|mask)_bias", parameter.name.lower()) is not None
-
-
-def _is_optional_dict(parameter: inspect.Parameter, subject: Subject) -> bool:
-    """Return True for a parameter that need not be given and whose elements the class reads by text: several masks in one operand."""
-    return parameter.default is None and re.search(rf"\b{re.escape(parameter.name)}\[['\"]", subject.own_source) is not None
-
-
 def _is_width(name: str) -> bool:
     """Return True for the name of a width by itself: `d_model` next to `input_size`, but not `embedding`, which may be a layer."""
     return re.fullmatch(WIDTH, snake(name)) is not None and re.search("model|dim|size|width", snake(name)) is not None
@@ -559,9 +499,3 @@ def _constructor_roles(exercise: Exercise) -> list[Role]:
         for role in exercise.roles
         if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
     ]
-
-
-def call_parameters(subject: Subject, method: str) -> list[inspect.Parameter]:
-    """Return the parameters of the method that is called."""
-    is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
-    return parameters_of(getattr(subject.value, method), is_bound=is_bound)

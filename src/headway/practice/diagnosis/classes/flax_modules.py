@@ -11,12 +11,12 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from headway.practice.diagnosis.calls.binding import MODES
 from headway.practice.diagnosis.calls.calling import ONLY_LIBRARY
@@ -243,6 +243,21 @@ def _unboxed(tree: Any) -> Any:
 def random_key(name: str) -> Any:
     """Return a value for a parameter that takes a random key, or the random numbers of `flax.nnx`: `rngs`."""
     return sys.modules["flax.nnx"].Rngs(0) if name.endswith("rngs") and "flax.nnx" in sys.modules else _key()
+
+
+DRAWN_BY_JAX = r"\bjax\.random\.|\b(jr|jrandom)\.\w+\("
+"""Pattern of the source of a function that draws random numbers by JAX."""
+
+RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
+"""Pattern of the names of parameters that take random numbers in JAX."""
+
+
+def random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return the required parameters of a module of JAX, or of a function of trees that draws by JAX, that take random numbers, with values."""
+    is_module = any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value)))
+    if not (is_module or re.search(DRAWN_BY_JAX, subject.used_source)):
+        return {}
+    return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
 
 
 def _one_key() -> AbstractContextManager[None]:

@@ -75,15 +75,15 @@ def _calls_of(
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
     needed -= {role.name for role in construction.forward.role_of.values()}
-    places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
-    placed = max((len(needed & roles) for roles in places), default=0)
+    fitting = max((len(needed & assignment.exact_roles(slots, sample)) for assignment in held), default=0)
+    placed = fitting if is_exact else max((len(needed & assignment.roles) for assignment in held), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
     bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
     calls = [replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)]
     if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
-    if share and takes_tables and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
+    if share and (takes_tables or fitting < placed) and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2
     always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}

@@ -31,8 +31,9 @@ from headway.practice.diagnosis.classes.class_binding import (
     class_binding,
 )
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
-from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, call_parameters, config_for
+from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
+from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
     Slot,

@@ -1,0 +1,66 @@
+"""Readings of the method of a class that computes its part: the role of each parameter."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+
+from headway.practice.diagnosis.calls.binding import OF_SOURCE, Binding, bind_call
+from headway.practice.diagnosis.classes.flax_modules import random_keys
+from headway.practice.diagnosis.classes.shown import shown_operands
+from headway.practice.diagnosis.classes.usages import Usage
+from headway.practice.diagnosis.reading.subject import Subject, parameters_of, parsed
+from headway.practice.exercise import Role
+
+
+def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
+    """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
+    every = call_parameters(subject, method)
+    keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else random_keys(every, subject)
+    parameters = [each for each in every if each.name not in keys and not (is_optional_bias(each) or _is_optional_dict(each, subject))]
+    shown = shown_operands(examples, parameters, roles)
+    left = [role for role in roles if role not in shown.values()]
+    source = subject.own_source
+    parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
+    called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
+    if called is None:
+        called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
+    if called is None:
+        return None
+    role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
+    role_of |= _own_mask(role_of, roles, source)
+    return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+def _own_mask(role_of: Mapping[str, Role], roles: Sequence[Role], source: str) -> dict[str, Role]:
+    """Return the role of a layer's only mask if its name is that of a source mask, and it goes with the target: no call has it and the source."""
+    masks = [name for name, role in role_of.items() if role.name.endswith("mask")]
+    memory = next((name for name, role in role_of.items() if role.name == "encoder_output"), None)
+    own = next((role for role in roles if role.name == "mask"), None)
+    if len(masks) != 1 or memory is None or own is None or role_of[masks[0]].name != "encoder_mask" or re.search(OF_SOURCE, masks[0]):
+        return {}
+    calls = [ast.unparse(node) for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
+    of_mask = [call for call in calls if re.search(rf"\b{masks[0]}\b", call)]
+    return {} if not of_mask or any(re.search(rf"\b{memory}\b", call) for call in of_mask) else {masks[0]: own}
+
+
+OF_ATTENTION = ("query", "queries", "q", "value", "values", "v")
+"""Names of operands next to which `key` is no random key."""
+
+
+def call_parameters(subject: Subject, method: str) -> list[inspect.Parameter]:
+    """Return the parameters of the method that is called."""
+    is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
+    return parameters_of(getattr(subject.value, method), is_bound=is_bound)
+
+
+def is_optional_bias(parameter: inspect.Parameter) -> bool:
+    """Return True for an array that is added to the scores if it is given, which is no flag for the biases of layers."""
+    return parameter.default is None and re.fullmatch(r"(attn|attention|mask)_bias", parameter.name.lower()) is not None
+
+
+def _is_optional_dict(parameter: inspect.Parameter, subject: Subject) -> bool:
+    """Return True for a parameter that need not be given and whose elements the class reads by text: several masks in one operand."""
+    return parameter.default is None and re.search(rf"\b{re.escape(parameter.name)}\[['\"]", subject.own_source) is not None
