@@ -114,11 +114,14 @@ WORDS = (
 
 
 def _spelled(name: str) -> str:
-    """Return a name with its words as in WORDS if they differ by about a letter or in the order of letters: MutiHeadAttenion, MulitHead."""
+    """Return a name with its words as in WORDS if they differ by about a letter or in the order of letters: MutiHeadAttenion, MulitHead.
+
+    A prefix is no mistake: Unembedding.
+    """
 
     def word(match: re.Match[str]) -> str:
         written = match[0].lower()
         near = [each for each in WORDS if sorted(each) == sorted(written)] or difflib.get_close_matches(written, WORDS, 1, 0.85)
-        return near[0].capitalize() if near else match[0]
+        return near[0].capitalize() if near and not written.endswith(near[0]) else match[0]
 
     return re.sub(r"[A-Z]?[a-z]{3,}", word, name)

@@ -91,7 +91,7 @@ def _settled() -> Settled:
     x = draw.sequence(3, 5)
     example = {"x": x, "query": x, "key": x, "value": x} | draw.example(("",))
     hiding = numpy.broadcast_to(numpy.arange(5) < 3, shape)
-    return Settled(_answer, example, {"mask": numpy.ones(shape, bool)}, {"mask": hiding}, MISTAKES)
+    return Settled(_answer, example, {"mask": numpy.ones(shape, bool)}, {"mask": hiding}, MISTAKES, variants=({}, layers.BARE_NORM))
 
 
 def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:

@@ -145,6 +145,7 @@ EXERCISE = Exercise(
         ROLES.weight("bias", is_optional=True),
         ROLES.size("in_features", extent("x", -1)),
         ROLES.size("out_features", extent("weight", 0)),
+        ROLES("nonlin", neutral=False),
     ),
     probes=probes,
     mistakes=MISTAKES,

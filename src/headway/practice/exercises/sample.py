@@ -166,6 +166,7 @@ EXERCISE = distributions.SAMPLER(
         required(distributions.TOP_P),
         distributions.RNG,
         distributions.AXIS,
+        ROLES("do_sample", neutral=True),
         *ROLES.each("model", "prompt"),
     ),
     probes=probes,

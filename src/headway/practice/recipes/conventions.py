@@ -45,7 +45,7 @@ RETURNS = optional(Convention(SEVERAL_VALUES, decode=first_of_tuple()))
 def one_length(
     encode: Callable[[Inputs], Inputs | None],
     shorter: Callable[[], Sequence[Inputs]],
-    named: str = r"constructor__(?!.*(max|context|block|limit))",
+    named: str = r"constructor__(?!.*(max|context|block|limit))|^(n|num)_patches$",
 ) -> Convention:
     """Return the convention of a table of positions for sequences of one length, which the class is constructed with.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Convention, Inputs, Role, optional
+from headway.practice.exercise import Convention, Inputs, Role, Step, optional
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
 from headway.practice.roles import Roles, extent
@@ -77,6 +77,9 @@ SAMPLE_NORM = optional(
     )
 )
 """The norm inside a layer; the one of the file is judged by itself."""
+
+BARE_NORM: Mapping[str, Step] = {"norm": lambda x, weight, bias: layer_norm(x, None, None)}
+"""The norm of a layer that has no weights for it."""
 
 
 def post_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:

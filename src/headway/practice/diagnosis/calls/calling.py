@@ -168,7 +168,7 @@ class Call:
         return off | {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
-            if role.name in inputs or self._is_required(name) or role in MODES or (role.neutral is False and name in self.enabled_names)
+            if role.name in inputs or self._is_required(name) or role in MODES or name in self.turned_names
         }
 
     def precise(self, inputs: Inputs) -> Inputs:
@@ -248,9 +248,10 @@ class Call:
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
 
     @cached_property
-    def enabled_names(self) -> set[str]:
-        """Return the parameters with a default of True, which enables what a probe need not ask for."""
-        return {parameter.name for parameter in self.parameters if parameter.default is True}
+    def turned_names(self) -> set[str]:
+        """Return the flags whose default is the opposite of their role's neutral value."""
+        flags = {each.name: each.default for each in self.parameters if isinstance(each.default, bool)}
+        return {name for name, role in self.binding.role_of.items() if name in flags and role.neutral is (not flags[name])}
 
     @cached_property
     def switched_names(self) -> set[str]:

@@ -54,7 +54,7 @@ NUM_STYLES = 4
 TABLES: tuple[tuple[str, Callable[[Inputs, int], Any]], ...] = (
     (r"position_?embeddings?|rotary_?emb|cos_sin", _both(1.0, 0.0)),
     (r"sin_?cos", _both(0.0, 1.0)),
-    (r"position_?ids|token_?positions", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
+    (r"pos(ition)?_?(ids|indices)|(^|token_?)positions$", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
     (r"(^|_)cos(ine)?s?(_|$)", _wave(1.0)),
     (r"(^|_)sin(e)?s?(_|$)", _wave(0.0)),
     (r"(^|_)(freqs?|freqs?cis|cis|rope|rotary)(_|$)", _complex),

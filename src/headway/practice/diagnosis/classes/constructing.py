@@ -189,7 +189,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
             called = call_binding(subject, method, free, examples, style) or called
-            roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
+            roles = _without(exercise.roles, "num_heads") if _is_one_head(subject, config, made, exercise) else exercise.roles
+            if config is not None and any(role.name == "max_seq_len" for role in roles):
+                roles = _without(roles, "seq_len")  # a length in a config is the longest one
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
 
 
@@ -328,8 +330,8 @@ def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exe
     return bool(meant) and "num_heads" not in meant and (constructor.takes("head_dim") or "head_dim" in meant)
 
 
-def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:
-    return tuple(role for role in roles if role.name != "num_heads")
+def _without(roles: Sequence[Role], name: str) -> tuple[Role, ...]:
+    return tuple(role for role in roles if role.name != name)
 
 
 MOST_EXCHANGED = 3

@@ -104,7 +104,7 @@ class InstanceCall(Call):
     def parameters(self) -> list[inspect.Parameter]:
         """Return constructor parameters, forward parameters and weights as the parameters of one function."""
         required = _required(self)
-        defaults = {CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (int, float)}
+        defaults = {CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (bool, int, float)}
         return [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else defaults.get(name)

@@ -23,7 +23,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
-    parts = [each.name for each in parameters if re.search(rf"(?<![\w.]){re.escape(each.name)}\(", source)]
+    parts = [each.name for each in parameters if re.search(rf"(?<![\w.])(?<!def ){re.escape(each.name)}\(", _calling_source(each, subject))]
     called = bind_call([each for each in parameters if each.name not in shown], left, style, parts, subject.mask_flags)
     if called is None:
         called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
@@ -32,6 +32,11 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
     role_of |= _own_mask(role_of, roles, source)
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+def _calling_source(parameter: inspect.Parameter, subject: Subject) -> str:
+    """Return the source in which a parameter is called if it is a part; with that of the classes used, unless a function has its name."""
+    return subject.own_source if re.search(rf"\bdef {re.escape(parameter.name)}\(", subject.used_source) else subject.used_source
 
 
 def _own_mask(role_of: Mapping[str, Role], roles: Sequence[Role], source: str) -> dict[str, Role]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -61,6 +62,7 @@ class Submodule:
     num_returned  number of values that the attention returns: the output, and None for each of the others
     is_causal     True if the attention hides later positions by itself
     activation    name of the feed-forward's activation
+    operands      names of the operands of the attention that it replaces, in their order
     """
 
     width: int
@@ -70,6 +72,7 @@ class Submodule:
     num_returned: int = 1
     is_causal: bool = False
     activation: str = "relu"
+    operands: tuple[str, ...] = ()
 
     def size(self, name: str) -> int | None:
         """Return the size that a name means; None if it means none of a part."""
@@ -193,7 +196,7 @@ def _classes(library: str) -> dict[Kind, Any]:
 
         def forward(self, *others: Any, **named: Any) -> Any:
             spec = self.spec
-            query, *rest = [*others, *(named[name] for name in sorted(named, key=_place))]
+            query, *rest = _in_order(others, named, spec.operands)
             key, value, mask = _operands(query, rest)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
             answer = functions.multi_head_attention(
@@ -248,6 +251,14 @@ def _classes(library: str) -> dict[Kind, Any]:
         "block": Block,
         "norm": norm,
     }
+
+
+def _in_order(others: Sequence[Any], named: Mapping[str, Any], operands: Sequence[str]) -> list[Any]:
+    """Return the operands of an attention, the query first: in the order of the call, or by name if `operands` has the query at a later place."""
+    if any(_place(name) == 0 for name in operands[1:]) and _place(operands[0]) != 0 and len(others) <= len(operands):
+        named = {**dict(zip(operands, others, strict=False)), **named}
+        others = ()
+    return [*others, *(named[name] for name in sorted(named, key=_place))]
 
 
 def _place(name: str) -> int:

@@ -183,8 +183,14 @@ def wire(module: Any, spec: Submodule, library: str) -> None:
         return
     parts = list(parts_of(module))
     _check([kind for *_, kind in parts], [part for *_, part, _ in parts])
-    for owner, name, _, kind in parts:
-        put(owner, name, replace(spec, kind=kind).made(library))
+    for owner, name, part, kind in parts:
+        put(owner, name, replace(spec, kind=kind, operands=_operands_of(part)).made(library))
+
+
+def _operands_of(part: Any) -> tuple[str, ...]:
+    """Return the names of the operands of a part of the file's own."""
+    method = method_of(type(part))
+    return () if method is None else tuple(inspect.signature(getattr(type(part), method)).parameters)[1:]
 
 
 def _check(kinds: Sequence[Kind | None], parts: Sequence[Any]) -> None:
@@ -197,7 +203,7 @@ def _check(kinds: Sequence[Kind | None], parts: Sequence[Any]) -> None:
 def _ready_made(spec: Submodule, library: str, name: str, part: Any) -> Any:
     """Return a ready-made part in place of a module of Flax; None for one that is no part."""
     kind = _kind_of_part(name, part)
-    return None if kind is None else replace(spec, kind=kind).made(library)
+    return None if kind is None else replace(spec, kind=kind, operands=_operands_of(part)).made(library)
 
 
 def _kind_of_part(name: str, part: Any) -> Kind | None:
