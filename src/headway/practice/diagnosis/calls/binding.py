@@ -56,7 +56,7 @@ class Binding:
 
     def left_out(self, parameters: Iterable[inspect.Parameter]) -> list[str]:
         """Return the names of the parameters that have no role, or one with a value that has no effect."""
-        return [each.name for each in parameters if each.name not in self.role_of or self.role_of[each.name].name.startswith("neutral")]
+        return [each.name for each in parameters if each.name not in self.role_of or self.role_of[each.name].name.startswith(NO_EFFECT)]
 
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
@@ -65,7 +65,7 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     bound = bind_parameters([each for each in subject.parameters if each.name not in layers], roles, flags=subject.mask_flags)
     if bound is None or not layers:
         return bound
-    role_of = {**bound.role_of, **{name: Role(f"neutral {name}", size_of=lambda inputs: same) for name in layers}}
+    role_of = {**bound.role_of, **{name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
 
 
@@ -100,7 +100,7 @@ def bind_parameters(
         if parameter.name in flags:
             asked = next((role for role in free if role.name == "is_causal"), None)
             if asked is not None or parameter.default is parameter.empty:
-                bound[parameter.name] = asked or Role(f"neutral {parameter.name}", neutral=False)
+                bound[parameter.name] = asked or Role(f"{NO_EFFECT}{parameter.name}", neutral=False)
             free = [role for role in free if role is not asked]
             continue
         role = next((role for role in free if fits_name(parameter.name, role)), None)
@@ -120,7 +120,7 @@ def bind_parameters(
         if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
             bystander = DEVICE
         if bystander is None and parameter.name.lower().endswith("dtype"):
-            bystander = Role(f"neutral {parameter.name}", neutral=None)
+            bystander = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
         suiting = (role for role in free if not (role.may_change and role.neutral is None) and role.name != DEVICE.name)
         by_place = (role for role in suiting if unnamed is None or role in unnamed)
         role = bystander or next(by_place, None)
@@ -152,6 +152,9 @@ def operands_by_word(parameters: Sequence[inspect.Parameter], roles: Sequence[Ro
 TABLE = "table of "
 """Start of the names of roles for tables of rotary positions."""
 
+NO_EFFECT = "neutral "
+"""Start of the names of roles for what has no effect here."""
+
 
 def bind_call(
     parameters: Sequence[inspect.Parameter],
@@ -177,11 +180,11 @@ def bind_call(
         if each.name in listed or each.name in flags or each.default is not each.empty:
             continue
         if table is not None and each.name in called:
-            neutral[each.name] = Role(f"neutral {each.name}", size_of=lambda inputs: same)
+            neutral[each.name] = Role(f"{NO_EFFECT}{each.name}", size_of=lambda inputs: same)
         elif table is not None:
             neutral[each.name] = Role(f"{TABLE}{each.name}", size_of=table)
         elif neutral_value(each.name) is not NOTHING:
-            neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
+            neutral[each.name] = Role(f"{NO_EFFECT}{each.name}", neutral=neutral_value(each.name))
     binding = bind_parameters([each for each in parameters if each.name not in neutral and each.name not in masks], roles, flags=flags)
     if binding is None:
         return None
@@ -219,7 +222,7 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
         if role is not None:
             found[parameter.name] = role
         elif parameter.default is parameter.empty:
-            found[parameter.name] = Role(f"neutral {parameter.name}", neutral=None)
+            found[parameter.name] = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy, to_numpy
+from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import floating_arrays
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -82,7 +83,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
         return None
     arguments = call.arguments(encoded)
     if isinstance(call, InstanceCall) and any(
-        role.name == "neutral cache" or "start_pos" in role.name for role in call.binding.role_of.values()
+        role.name == f"{NO_EFFECT}cache" or "start_pos" in role.name for role in call.binding.role_of.values()
     ):
         return KEEPS_STATE
     is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)

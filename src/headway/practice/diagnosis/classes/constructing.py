@@ -178,7 +178,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     asked = [role for role in exercise.roles if any(is_named(name, role) for name in names)]
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
         powers = _bases_of_powers(rest, subject, exercise)
-        made = Binding({**_as_used(read, subject, exercise).role_of, **powers})
+        made = Binding({**_switches(rest, exercise), **_as_used(read, subject, exercise).role_of, **powers})
         fixed = {name: value for name, value in fixed.items() if name not in powers}
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
@@ -193,6 +193,12 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             if config is not None and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
+
+
+def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> dict[str, Role]:
+    """Return the roles of flags, such as one for an activation after a linear layer, which no example needs to show."""
+    flags = [role for role in exercise.roles if isinstance(role.neutral, bool)]
+    return {each.name: role for each in parameters for role in flags if isinstance(each.default, bool) and is_named(each.name, role)}
 
 
 def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:

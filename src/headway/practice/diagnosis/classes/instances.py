@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, TABLE, computed
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, NO_EFFECT, TABLE, computed
 from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
@@ -104,7 +104,9 @@ class InstanceCall(Call):
     def parameters(self) -> list[inspect.Parameter]:
         """Return constructor parameters, forward parameters and weights as the parameters of one function."""
         required = _required(self)
-        defaults = {CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (bool, int, float)}
+        defaults = {
+            CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (bool, int, float)
+        }
         return [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else defaults.get(name)
@@ -165,7 +167,7 @@ class InstanceCall(Call):
     @property
     def has_guessed_operands(self) -> bool:
         """Return True if the method takes operands that no role lists, such as tables or a cache."""
-        return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())
+        return any(role.name.startswith((TABLE, NO_EFFECT)) for role in self.construction.forward.role_of.values())
 
     @property
     def _rotates(self) -> bool:
@@ -362,7 +364,7 @@ class InstanceCall(Call):
 
     def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
         """Return an operand for a first call, without masks."""
-        if role.name.startswith(TABLE) and role.size_of is not None:
+        if role.name.startswith((TABLE, NO_EFFECT)) and role.size_of is not None:
             return computed(role.size_of, given)
         neutral = None if role.neutral is MISSING or callable(role.neutral) else role.neutral
         return given.get(role.name, first) if role.name in SEQUENCES else neutral

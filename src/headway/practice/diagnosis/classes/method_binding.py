@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 
-from headway.practice.diagnosis.calls.binding import OF_SOURCE, Binding, bind_call
+from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call
 from headway.practice.diagnosis.classes.flax_modules import random_keys
 from headway.practice.diagnosis.classes.shown import shown_operands
 from headway.practice.diagnosis.classes.usages import Usage
@@ -29,7 +29,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
         called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
     if called is None:
         return None
-    role_of = {**called.role_of, **shown, **{name: Role(f"neutral {name}", neutral=key) for name, key in keys.items()}}
+    role_of = {**called.role_of, **shown, **{name: Role(f"{NO_EFFECT}{name}", neutral=key) for name, key in keys.items()}}
     role_of |= _own_mask(role_of, roles, source)
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.calls.binding import OF_QUERIES, Binding, fits_name, operands_by_word
+from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_QUERIES, Binding, fits_name, operands_by_word
 from headway.practice.diagnosis.calls.wording import NOTHING, is_named, neutral_value, roles_of_names
 from headway.practice.diagnosis.classes.configs import fields_of, holds_fields, in_full_precision, is_size_role
 from headway.practice.diagnosis.classes.usages import Usage, alias
@@ -218,5 +218,5 @@ def shown_operands(usages: Sequence[Usage], parameters: Sequence[inspect.Paramet
                 and "mask" not in parameter.name.lower()
                 and (value is None or isinstance(value, bool | str) or (isinstance(value, int | float) and value == 0))
             ):
-                found[parameter.name] = Role(f"neutral {parameter.name}", neutral=value)
+                found[parameter.name] = Role(f"{NO_EFFECT}{parameter.name}", neutral=value)
     return found
