@@ -146,6 +146,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked, inner biases", given() | inner | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, some hidden", given() | bare | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, TEXTS["each"]),
+        Probe("masked, norms without weights", given() | draw.weights(PREFIXES, norms=False) | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
         Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
         Probe("target padded", given() | bare | {"mask": lower & padding}, TARGET),
@@ -218,7 +219,8 @@ def _settled() -> Settled:
     example = _with_key_and_value({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
     free = {"mask": numpy.ones((5, 5), bool), "encoder_mask": numpy.ones((3, 1, 1, 5), bool)}
     hiding = {"mask": MASK & lower, "encoder_mask": numpy.broadcast_to(numpy.arange(5) < 3, (3, 1, 1, 5))}
-    variants = ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1)))
+    by_mask = BY_MASK[1].steps
+    variants = ({}, by_mask, *({"masks": _one_mask(place)} for place in (0, 1)), layers.BARE_NORM, {**by_mask, **layers.BARE_NORM})
     simple = hiding | {"mask": lower & PADDING_OF_THREE[:, None, None]}
     return Settled(_answer, example, free, hiding, MISTAKES, variants, simple)
 

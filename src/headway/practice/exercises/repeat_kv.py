@@ -46,7 +46,20 @@ MISTAKES = (
 
 
 def _heads_third(inputs: Inputs) -> Inputs:
-    return inputs | {"x": inputs["x"].swapaxes(1, 2)}
+    return inputs | {"x": inputs["x"].swapaxes(1, 2), "axis": 2}
+
+
+def _with_values(inputs: Inputs) -> Inputs:
+    """Return keys and values, which are the keys with their features in the opposite order."""
+    return inputs | {"other": inputs["x"][..., ::-1].copy()}
+
+
+def _of_both(answer: Any, inputs: Inputs) -> Any:
+    """Return the repeated keys; the values, in the order of the keys' features, if they are repeated in another way."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        return answer
+    keys, values = answer[0], answer[1][..., ::-1]
+    return keys if numpy.array_equal(keys, values) else values
 
 
 def probes() -> tuple[Probe, ...]:
@@ -62,7 +75,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("x"), ROLES("n_rep")),
+    roles=(*ROLES.each("x", "other", "n_rep"), ROLES("axis", neutral=1)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
@@ -74,5 +87,6 @@ EXERCISE = Exercise(
                 role="x",
             )
         ),
+        optional(Convention(encode=_with_values, decode=_of_both, role="other", is_required=True)),
     ),
 )
