@@ -184,6 +184,13 @@ class ToyModel:
         """Object whose shape shows the context size."""
         return SimpleNamespace(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
 
+    @property
+    def lm_head(self) -> SimpleNamespace:
+        """Layer of which only the device and the dtype are known."""
+        return SimpleNamespace(weight=next(self.parameters()))
+
+    head = output = tok_emb = token_embedding = token_emb = embedding = wte = lm_head
+
     def parameters(self) -> Iterator[SimpleNamespace]:
         """Yield an object with the device and the dtype of the weights."""
         yield SimpleNamespace(device=self.device, dtype=None)

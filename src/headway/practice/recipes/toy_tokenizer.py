@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,3 +46,10 @@ class ToyTokenizer:
         return ord(token) - FIRST if len(token) == 1 else -1
 
     convert_tokens_to_ids = token_to_id
+
+    @property
+    def inverse_vocab(self) -> dict[str, int]:
+        """The ids of the letters by letter, without special tokens."""
+        return {letter: self.token_to_id(letter) for letter in string.ascii_lowercase}
+
+    vocab_inverse = reverse_vocab = token_to_idx = inverse_vocab
