@@ -65,6 +65,7 @@ PARTS_OF_CLASSES = {
     "positioned_embedding": ("learned_positions",),
     "learned_positions": ("positioned_embedding", "sinusoidal_positions"),
     "bpe_tokenizer": ("bpe_train",),
+    "bpe_encode": ("bpe_tokenizer", "bpe_train"),
 }  # fmt: skip
 """Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -152,12 +152,22 @@ SOURCES = optional(
     Convention(
         TEXTS["takes_bytes_integers"], changed(text=lambda text: list(text.encode("utf-8"))), role="text", named=r"ids|tokens|bytes"
     ),
+    Convention(TEXTS["takes_list_words"], changed(text=str.split), role="text", named=r"words"),
     Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
 )
 
 
 def _uncut(text: str, specials: Any) -> list[str]:
     return [text]
+
+
+def _ended(word: str) -> list[bytes]:
+    """Return the characters of a word and the mark of its end, as in the paper of Sennrich et al."""
+    return [*as_characters(word), b"</w>"]
+
+
+OF_ENDED_WORDS: Mapping[str, Step] = {"cut": lambda text, specials: text.split(), "symbols": _ended}
+ENDS_WORDS = "</w>"
 
 
 def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
@@ -182,19 +192,22 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
 
 
 OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte|encod))"
-UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
+UNCUT = r"\A(?!(.|\n)*(\bdef [^)]*special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 TIES = optional(
     Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
     Convention(TEXTS["ties_by_ids"], steps={"best": smallest}),
     Convention(TEXTS["own_ties"], decode=_with_own_ties()),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut), source=UNCUT),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut, symbols=as_characters), source=OF_CHARACTERS),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_ENDED_WORDS), source=ENDS_WORDS),
 )
 WRITTEN = optional(
     Convention(decode=lambda answer, inputs: from_alphabet(answer), used_source=r"byte_encoder|bytes?_to_unicode|byte2unicode")
 )
 """Tokens as texts, each of whose characters may be one byte."""
 CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": _uncut}, source=UNCUT))
+
+ENDED = optional(Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, source=ENDS_WORDS))
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
@@ -226,7 +239,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(SPECIALS, SIZES, SOURCES, TIES, CUTS, WRITTEN, CHARACTERS),
+    conventions=(SPECIALS, SIZES, SOURCES, TIES, CUTS, WRITTEN, CHARACTERS, ENDED),
     is_trained_through=False,
     class_calls="trainer",
 )

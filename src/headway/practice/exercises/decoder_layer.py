@@ -146,7 +146,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked, inner biases", given() | inner | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, some hidden", given() | bare | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
         Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, TEXTS["each"]),
-        Probe("masked, norms without weights", given() | draw.weights(PREFIXES, norms=False) | {"mask": lower, "encoder_mask": source}, BOTH),
+        Probe(
+            "masked, norms without weights", given() | draw.weights(PREFIXES, norms=False) | {"mask": lower, "encoder_mask": source}, BOTH
+        ),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
         Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
         Probe("target padded", given() | bare | {"mask": lower & padding}, TARGET),

@@ -74,7 +74,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
         Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
-        Probe("masked, norms without weights", {"x": draw.sequence(2, 5), "mask": MASK} | draw.weights(("",), norms=False), TEXTS["square"]),
+        Probe(
+            "masked, norms without weights", {"x": draw.sequence(2, 5), "mask": MASK} | draw.weights(("",), norms=False), TEXTS["square"]
+        ),
         Probe("padded", {"x": draw.sequence(2, 5), "mask": padding} | bare, PADDED),
         Probe("biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | biased, PADDED),
         Probe("inner biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | inner, TEXTS["square"]),

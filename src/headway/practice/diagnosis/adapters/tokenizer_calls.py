@@ -32,6 +32,7 @@ CORPUS = Role(
     "corpus",
     ("text", "texts", "data", "training_text", "docs", "documents", "lines", "input_text", "train_text", "string", "text_corpus", "s"),
 )
+WORDS = Role("words", ("word_list",))
 PATH = Role("path", ("input_path", "filename", "file", "filepath", "file_path", "corpus_path", "path_to_data", "corpus_file"))
 VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabulary_size", "max_vocab_size", "num_tokens"))
 NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter"))
@@ -142,7 +143,7 @@ class TokenizerCall(Call):
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> tuple[Any, Any]:
         """Return the tokenizer, and what its training returns: its merges, if it keeps none."""
         value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
-        roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH, NAME)
+        roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, WORDS, PATH, NAME)
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
@@ -158,7 +159,9 @@ class TokenizerCall(Call):
             return tokenizer, None
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
-        rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if role is SPECIAL or not constructor.takes(role.name)]
+        rest = [
+            role for role in (CORPUS, WORDS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if role is SPECIAL or not constructor.takes(role.name)
+        ]
         parameters = parameters_of(getattr(value, method), is_bound=True)
         bound = bind_parameters(parameters, rest)
         if bound is None:
@@ -189,7 +192,14 @@ class TokenizerCall(Call):
                 temporary.write_text(corpus, encoding="utf-8")
         size = SIZES[self.base](corpus) + count
         listed = [corpus] if self.is_listed else corpus
-        return {"corpus": listed, "path": str(path), "vocab_size": size, "num_merges": count, "special_tokens": specials}
+        return {
+            "corpus": listed,
+            "words": corpus.split(),
+            "path": str(path),
+            "vocab_size": size,
+            "num_merges": count,
+            "special_tokens": specials,
+        }
 
 
 def _with_learned(method: Callable[..., Any], learned: Any) -> Callable[..., Any]:

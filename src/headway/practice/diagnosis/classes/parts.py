@@ -220,6 +220,7 @@ FAMILIES = {
     "learned_positions": _embeddings("learned_positions"),
     "positioned_embedding": _embeddings("positioned_embedding"),
     "bpe_tokenizer": _tokenizers,
+    "bpe_encode": _tokenizers,
     "feed_forward": _feed_forwards,
     "linear": _linears,
     "relu": _activations("relu"),
