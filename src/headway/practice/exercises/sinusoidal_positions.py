@@ -188,6 +188,23 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(0, 1) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
 
 
+def _of_one_position(ask: Ask) -> Convention | None:
+    """Return the convention of a function that takes one position and returns its row; None if it does not."""
+
+    def row(inputs: Inputs, position: int) -> Any:
+        return ask(inputs | {"seq_len": position})
+
+    def table(answer: Any, inputs: Inputs) -> Any:
+        rows = [*(row(inputs, position) for position in range(inputs["seq_len"] - 1)), answer]
+        return numpy.stack(rows) if len({numpy.shape(each) for each in rows}) == 1 else answer
+
+    def last(inputs: Inputs) -> Inputs | None:
+        return None if inputs.get("x") is not None else inputs | {"seq_len": inputs["seq_len"] - 1}
+
+    is_row = numpy.shape(row({"hidden_size": 4}, 3)) == (4,)
+    return Convention(TEXTS["takes_one_position"], encode=last, decode=table) if is_row else None
+
+
 WIDTHS = (Convention(decode=_refused),)
 AXES = optional(
     Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
@@ -195,6 +212,7 @@ AXES = optional(
 )
 TAKES = optional(
     Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
+    Convention(reads=_of_one_position, role="seq_len", named=r"^(p|t|k|pos(ition)?)$"),
     Convention(
         TEXTS["takes_positions"],
         encode=lambda inputs: None if inputs.get("x") is None else inputs | {"x": numpy.arange(inputs["x"].shape[-2])},
