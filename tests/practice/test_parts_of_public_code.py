@@ -68,6 +68,7 @@ def test_right_programs_are_correct(tmp_path, program: Program):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pairs")
 @pytest.mark.parametrize(("program", "place"), MISTAKES, ids=lambda value: value if isinstance(value, int) else value.id)
 def test_programs_with_a_mistake_are_not_correct(tmp_path, program: Program, place: int):
     right, wrong = program.mistakes[place]
