@@ -58,10 +58,18 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))})
         run(module, tree)
+        _reset_precision()
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
     return module
+
+
+def _reset_precision() -> None:
+    """Make float32 the default dtype of torch again, which the sizes of a model may have led its author to change to half precision."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_default_dtype() is not torch.float32:
+        torch.set_default_dtype(torch.float32)
 
 
 def _empty_module(path: Path, text: str) -> ModuleType:

@@ -115,7 +115,7 @@ TURNS = optional(
     Convention(
         TEXTS["rotates_pairs_instead_scores_depend_same"],
         steps={"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)},
-        source=r"\(\s*-\s*(self\.)?\w*sin",
+        source=r"\(\s*-\s*(self\.)?\w*sin|\by1 *=[^\n]*\+[^\n]*\n\s*y2 *=",  # as in modded-nanogpt
     )
 )
 IN_HALVES, REPEATED = TEXTS["wide_halves"], TEXTS["wide_repeated"]
