@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from headway.practice.message import EMPTY, Message
@@ -232,6 +233,11 @@ class Exercise:
         """Three hints, each more explicit than the one before."""
         return tuple(Sentence(self.name, ("hints", place)) for place in range(NUM_HINTS))
 
+    @property
+    def inputs(self) -> tuple[Inputs, ...]:
+        """The inputs of all probes, which are made once and must not be changed."""
+        return _inputs_of(self.probes)
+
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""
         steps = dict(self.steps)
@@ -239,6 +245,11 @@ class Exercise:
         for each in changes:
             steps |= each.steps
         return self.recipe(Steps(steps), **inputs)
+
+
+@lru_cache(maxsize=256)
+def _inputs_of(probes: Callable[[], tuple[Probe, ...]]) -> tuple[Inputs, ...]:
+    return tuple(probe.inputs for probe in probes())
 
 
 def unchanged(operand: Any, *others: Any) -> Any:

@@ -61,7 +61,7 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
 
     If no probe has these roles, the parameters without a known name may be those that a probe has, in order.
     """
-    every = [probe.inputs for probe in exercise.probes()]
+    every = exercise.inputs
     binding = _bound_to_first(subject, exercise, every) or bind(subject, exercise.roles)
     kind = call_class or Call
     named = [] if binding is None else [kind(subject, binding, library)]

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy
@@ -50,8 +50,11 @@ def quick_draws(most: int = MOST_DRAWN) -> Iterator[None]:
 DRAWS = ("normal", "uniform", "truncated_normal")
 
 
+_signature = cache(inspect.signature)
+
+
 def _drawn(name: str, function: Callable[..., Any], most: int, numbers: numpy.random.Generator) -> Callable[..., Any]:
-    signature = inspect.signature(function)
+    signature = _signature(function)
 
     @wraps(function)  # it may be wrapped again inside the context
     def draw(*operands: Any, **named: Any) -> Any:

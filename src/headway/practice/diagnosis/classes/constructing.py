@@ -500,8 +500,8 @@ def _is_width(name: str) -> bool:
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:
     """Return the roles that a constructor may take: weights, sizes, scalars and optional operands."""
-    arrays = {name for probe in exercise.probes() for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray)}
-    scalars = {name for probe in exercise.probes() for name in probe.inputs} - arrays
+    arrays = {name for inputs in exercise.inputs for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
+    scalars = {name for inputs in exercise.inputs for name in inputs} - arrays
     return [
         role
         for role in exercise.roles

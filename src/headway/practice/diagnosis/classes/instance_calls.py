@@ -85,7 +85,7 @@ def _calls_of(
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
     if share and (takes_tables or fitting < placed) and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2
-    always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
+    always = set.intersection(*map(set, exercise.inputs))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
     if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2

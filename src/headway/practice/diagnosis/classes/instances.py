@@ -231,7 +231,7 @@ class InstanceCall(Call):
 
     def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
         """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
-        every = [probe.inputs for probe in exercise.probes()]
+        every = [*exercise.inputs]
         every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
         maker = replace(self, binding=class_binding(self.construction, Assignment({}), is_construction=True))
         num_failed = 0
