@@ -140,6 +140,7 @@ class Convention:
     called    required pattern of the function's name
     source    required pattern in the function's source, comments included
     file_names  required pattern in the names defined in the file, one per line
+    file_source  required pattern in the source of the file
     is_required  True if the function must require the operand `role`
     used_source  required pattern in the source of the definitions of the file that the function uses, itself included
     without   an operand for which the function must not have a parameter
@@ -164,6 +165,7 @@ class Convention:
     called: str | None = None
     source: str | None = None
     file_names: str | None = None
+    file_source: str | None = None
     used_source: str | None = None
     without: str | None = None
     is_required: bool = False

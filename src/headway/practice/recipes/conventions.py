@@ -71,6 +71,8 @@ def _batch_of_two(inputs: Inputs) -> Inputs | None:
 
 
 def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple) and answer:
+        return (_first_of_batch(answer[0], inputs), *answer[1:])
     num_axes = numpy.ndim(inputs["x"])
     if num_axes > 2 or numpy.ndim(answer) != 3 or len(answer) != 2:
         return answer
@@ -91,6 +93,8 @@ def _matrix(inputs: Inputs) -> Inputs | None:
 
 
 def _first_row(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple) and answer:  # with what a function for gradients needs
+        return (_first_row(answer[0], inputs), *answer[1:])
     return answer[0] if numpy.ndim(inputs["x"]) == 1 and numpy.ndim(answer) == 2 and len(answer) == 2 else answer
 
 
@@ -98,9 +102,26 @@ OF_SCORES = r"(?i)\A(?!(.|\n)*(att(entio)?n|transformer|multi_?head))"
 """Pattern of the names of a file without attention, in which softmax may be that of vectors or of one row per example."""
 
 
-def _of_matrices(source: str, file_names: str | None = None) -> Convention:
-    """Return the convention of a function of matrices alone, by the pattern of its source."""
-    return Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", source=source, file_names=file_names)
+OVER_ROWS = (
+    r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
+    r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)"
+)
+"""Pattern of the source of a function that reduces over the second axis alone."""
+
+OF_MATRICES = (
+    r"\A(?=(.|\n)*\w\.T\b)(?!(.|\n)*(transpose\(|swapaxes|permute|einsum|batch|(axis|dim) *= *(2|3|-2)\b|shape\[2\]|:, *:,"
+    r"|\w+, *\w+, *\w+ *= *\w+\.(shape|size)))"
+)
+"""Pattern of the source of a file whose functions all take matrices, such as scores = Q @ K.T."""
+
+
+def _of_matrices(source: str, file_names: str | None = None, file_source: str | None = None) -> Convention:
+    """Return the convention of a function of matrices alone, by the patterns of its source and file."""
+    patterns = {"source": source, "file_names": file_names, "file_source": file_source}
+    return Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", **patterns)
+
+
+OF_ROWS = _of_matrices(OVER_ROWS, file_source=OF_MATRICES)
 
 
 FEWER_AXES = (
@@ -114,10 +135,10 @@ FEWER_AXES = (
         file_names=OF_SCORES,
     ),
     _of_matrices(
-        r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
-        r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)",
+        OVER_ROWS,
         file_names=OF_SCORES,
     ),
+    OF_ROWS,
     _of_matrices(r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$"),
     _of_matrices(r"\A(?!(.|\n)*(\b(axis|dim)\b|\b(np|numpy|jnp|jax|torch|mx|F)\.|\.(sum|max|softmax)\())(.|\n)*\bdef \w+\(\w+\)"),
 )
@@ -143,6 +164,7 @@ NUM_AXES = optional(
         role="x",
         source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b",
     ),
+    OF_ROWS,
     _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )
 """Number of axes of x: any, exactly (batch, positions, width), that of a vector for modules of Equinox, which `vmap` calls for each vector, or

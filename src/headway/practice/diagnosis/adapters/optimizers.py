@@ -15,6 +15,7 @@ from headway.practice.diagnosis.adapters.parameter_holders import Layer, Model, 
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
@@ -328,6 +329,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
 
     A function that takes all points and gradients at once, such as the definition, is called directly.
     """
+    if library in OWN:
+        return []  # scalars of an autograd library
     roles = {role.name: role for role in exercise.roles}
     if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
         binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})

@@ -62,8 +62,11 @@ def may_apply(convention: Convention, call: Call) -> bool:
     is_in_source = re.search(convention.source or "", call.subject.own_source, re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
     is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
+    is_of_file = convention.file_source is None or re.search(convention.file_source, call.subject.file_source, re.IGNORECASE)
     is_used = convention.used_source is None or re.search(convention.used_source, call.subject.used_source)
-    return bool(is_in_source and is_in_file and is_used and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+    return bool(
+        is_in_source and is_in_file and is_of_file and is_used and re.search(convention.called or "", call.subject.name, re.IGNORECASE)
+    )
 
 
 def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import itertools
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from types import CodeType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.calls.traced import under_settings
-from headway.practice.diagnosis.calls.wording import is_dropout
+from headway.practice.diagnosis.calls.wording import is_dropout, is_named
 from headway.practice.diagnosis.classes.configs import (
     changes,
     class_fields,
@@ -24,7 +26,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     needs_no_instance,
 )
-from headway.practice.diagnosis.reading.subject import Subject, is_learners
+from headway.practice.diagnosis.reading.subject import Subject, is_learners, parsed
 from headway.practice.exercise import Role
 
 
@@ -166,4 +168,33 @@ def global_values(
     numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
     sized = [role for role in roles if is_size_role(role)]
     changed = changes(numbers, now, sizes, sized, dropout, own)
+    changed |= _derived([name for name in own if not any(is_named(name, role) for role in sized)], changed, subject)
     return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}
+
+
+def _derived(names: Sequence[str], changed: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """Return the values of variables that a file computes from others which have new values: GROUPS = N_HEADS // N_KV_HEADS."""
+    found: dict[str, Any] = {}
+    for name, (code, read) in _computed(subject.file_source).items():
+        if name in names and read & (set(changed) | set(found)) and read <= set(vars(subject.module)):
+            with suppress(ArithmeticError, TypeError):
+                found[name] = eval(code, {"__builtins__": {}}, {**vars(subject.module), **changed, **found})
+    return found
+
+
+@cache
+def _computed(text: str) -> dict[str, tuple[CodeType, frozenset[str]]]:
+    """Return the code of the variables that a file computes from others by arithmetic alone, and the names that it reads, in their order."""
+    found: dict[str, tuple[CodeType, frozenset[str]]] = {}
+    for statement in parsed(text).body:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+            continue
+        nodes = [*ast.walk(statement.value)]
+        if isinstance(statement.value, ast.BinOp) and all(isinstance(node, ARITHMETIC) for node in nodes):
+            code = compile(ast.Expression(statement.value), "<sizes>", "eval")
+            found[statement.targets[0].id] = code, frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    return found
+
+
+ARITHMETIC = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+"""Nodes of an expression that computes a number from others."""
