@@ -569,4 +569,17 @@ def self_attention(Q, K, V):  # (batch, heads, length, width)
 """,
         (("K.shape[-1]", "K.shape[-2]"), ("powers.sum(axis=-1", "powers.sum(axis=-2")),
     ),
+    Program(
+        "repeat_kv",
+        "repeat_kv",
+        """
+import torch
+
+def repeat_kv(keys: torch.Tensor, values: torch.Tensor, repeats: int, dim: int):
+    keys = torch.repeat_interleave(keys, repeats, dim=dim)
+    values = torch.repeat_interleave(values, repeats, dim=dim)
+    return keys, values
+""",
+        (("torch.repeat_interleave(values, repeats, dim=dim)", "torch.cat([values] * repeats, dim=dim)"),),
+    ),
 )

@@ -170,4 +170,56 @@ class PositionalEncoding:  # an array of a plain class, which may be learned as 
 """,
         (("np.arange(0, d_model, 2) * -", "np.arange(0, d_model, 2) / -"), ("np.cos(position * div_term)", "np.cos(position / div_term)")),
     ),
+    Program(
+        "add_patch_positions",
+        "learned_positions",
+        """
+import numpy as np
+
+def add_patch_positions(patches, num_patches, embed_dim, pos_embed=None):
+    B, N, D = patches.shape
+    if pos_embed is None:
+        pos_embed = np.random.randn(1, N, D) * 0.02
+    return patches + pos_embed
+""",
+        (("patches + pos_embed", "patches * pos_embed"),),
+    ),
+    Program(
+        "positional_encoding",
+        "sinusoidal_positions",
+        """
+import numpy as np
+
+def positional_encoding(pos, d_model):
+    row = np.zeros(d_model)
+    for i in range(d_model):
+        rate = 10000 ** (2 * (i // 2) / d_model)
+        row[i] = np.sin(pos / rate) if i % 2 == 0 else np.cos(pos / rate)
+    return row
+""",
+        (("2 * (i // 2) / d_model", "i / d_model"),),
+    ),
+    Program(
+        "Rotary",
+        "rotary",
+        """
+import torch
+from torch import nn
+
+class Rotary(nn.Module):
+    def __init__(self, dim, base=10_000):
+        super().__init__()
+        self.dim = dim
+        self.rates = base ** (-torch.arange(0, dim, 2) / dim)
+
+    def forward(self, x):
+        angles = torch.outer(torch.arange(x.shape[1]).float(), self.rates)
+        cos, sin = angles.cos()[None, :, None, :], angles.sin()[None, :, None, :]
+        x1, x2 = x[..., : self.dim // 2], x[..., self.dim // 2 :]
+        y1 = x1 * cos + x2 * sin
+        y2 = x2 * cos - x1 * sin
+        return torch.cat([y1, y2], dim=-1)
+""",
+        (("x2 * cos - x1 * sin", "x2 * cos + x1 * sin"),),
+    ),
 )

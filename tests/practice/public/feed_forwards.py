@@ -203,4 +203,22 @@ class NarrowMLP(nn.Module):
 """,
         (("self.down(nn.functional.gelu(self.up(x)))", "nn.functional.gelu(self.down(self.up(x)))"),),
     ),
+    Program(
+        "Dense",
+        "linear",
+        """
+import numpy as np
+
+class Dense:
+    def __init__(self, n_in, n_out, nonlin=True):
+        self.w = np.random.randn(n_in, n_out)
+        self.b = np.zeros(n_out)
+        self.nonlin = nonlin
+
+    def __call__(self, x):
+        out = x @ self.w + self.b
+        return np.maximum(out, 0) if self.nonlin else out
+""",
+        (("x @ self.w + self.b", "x @ self.w - self.b"),),
+    ),
 )

@@ -567,4 +567,62 @@ class MultiHeadAttention(nn.Module):
 """,
         (("[head(x) for head in self.heads]", "[self.heads[0](x) for head in self.heads]"),),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import jax.numpy as jnp
+from flax import linen as nn
+
+def spread(mask):
+    return mask if mask is None or mask.ndim > 3 else mask[None, None] if mask.ndim == 2 else mask[:, None]
+
+class Rotation(nn.Module):
+    base: float
+
+    def __call__(self, x, positions):
+        half = x.shape[-1] // 2
+        angles = positions[:, None] * self.base ** (-jnp.arange(half) / half)
+        first, second = x[..., :half], x[..., half:]
+        return jnp.concatenate(
+            [first * jnp.cos(angles) - second * jnp.sin(angles), second * jnp.cos(angles) + first * jnp.sin(angles)], -1
+        )
+
+class MultiHeadAttention(nn.Module):  # Attention with a part for the positions, which it is called with
+    d_model: int
+    num_heads: int
+
+    def setup(self):
+        self.to_q, self.to_k = nn.Dense(self.d_model, use_bias=False), nn.Dense(self.d_model, use_bias=False)
+        self.to_v, self.to_out = nn.Dense(self.d_model, use_bias=False), nn.Dense(self.d_model, use_bias=False)
+
+    def __call__(self, x, rope: Rotation, positions, mask=None):
+        batch, length, width = x.shape
+        def heads(y):
+            return y.reshape(batch, length, self.num_heads, width // self.num_heads).transpose(0, 2, 1, 3)
+        q, k, v = rope(heads(self.to_q(x)), positions), rope(heads(self.to_k(x)), positions), heads(self.to_v(x))
+        scores = q @ k.swapaxes(-1, -2) / jnp.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = jnp.where(spread(mask), scores, -1e9)
+        return self.to_out((nn.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(batch, length, width))
+""",
+        (
+            ("jnp.sqrt(q.shape[-1])", "jnp.sqrt(width)"),
+            ("@ v).transpose(0, 2, 1, 3)", "@ v)"),
+        ),
+    ),
+    Program(
+        "rope_tables",
+        "rotary_tables",
+        """
+from typing import Any
+import jax.numpy as jnp
+
+def rope_tables(pos, rope_theta: float, rope_dim: int, value_dtype: Any):
+    half = rope_dim // 2
+    angles = jnp.einsum("...l,h->...lh", pos, 1.0 / rope_theta ** (jnp.arange(half) / half))
+    return jnp.sin(angles).astype(value_dtype), jnp.cos(angles).astype(value_dtype)
+""",
+        (("/ half)", "/ rope_dim)"),),
+    ),
 )

@@ -449,4 +449,151 @@ class LayerAddNorm(nn.Module):
 """,
         (("x + residual_connection", "x - residual_connection"),),
     ),
+    Program(
+        "encoder_block",
+        "encoder_layer",
+        """
+import numpy as np
+
+def norm(x, eps=1e-6):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps)
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+def encoder_block(x, embed_dim, num_heads, mlp_ratio, Wq, Wk, Wv, Wo, W1, W2):
+    B, N, D = x.shape
+    def heads(y):
+        return y.reshape(B, N, num_heads, D // num_heads).transpose(0, 2, 1, 3)
+    y = norm(x)
+    q, k, v = heads(y @ Wq), heads(y @ Wk), heads(y @ Wv)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(D // num_heads)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+    x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(B, N, D) @ Wo
+    return x + gelu(norm(x) @ W1) @ W2
+""",
+        (("gelu(norm(x) @ W1)", "gelu(x @ W1)"),),
+    ),
+    Program(
+        "DecoderBlock",
+        "decoder_layer",
+        """
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, embed_size, heads):
+        super().__init__()
+        self.heads, self.head_dim = heads, embed_size // heads
+        self.values, self.keys, self.queries = (nn.Linear(self.head_dim, self.head_dim, bias=False) for _ in range(3))
+        self.fc_out = nn.Linear(embed_size, embed_size)
+
+    def forward(self, values, keys, query, mask):
+        n, length = query.shape[:2]
+        def split(x, layer):
+            return layer(x.reshape(n, -1, self.heads, self.head_dim))
+        v, k, q = split(values, self.values), split(keys, self.keys), split(query, self.queries)
+        energy = torch.einsum("nqhd,nkhd->nhqk", q, k)
+        if mask is not None:
+            energy = energy.masked_fill(mask == 0, float("-1e20"))
+        weights = torch.softmax(energy / self.head_dim**0.5, dim=3)
+        return self.fc_out(torch.einsum("nhql,nlhd->nqhd", weights, v).reshape(n, length, -1))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, embed_size, heads, dropout, forward_expansion):
+        super().__init__()
+        self.attention = SelfAttention(embed_size, heads)
+        self.norm1, self.norm2 = nn.LayerNorm(embed_size), nn.LayerNorm(embed_size)
+        inner = forward_expansion * embed_size
+        self.feed_forward = nn.Sequential(nn.Linear(embed_size, inner), nn.ReLU(), nn.Linear(inner, embed_size))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask):
+        x = self.dropout(self.norm1(self.attention(value, key, query, mask) + query))
+        return self.dropout(self.norm2(self.feed_forward(x) + x))
+
+class DecoderBlock(nn.Module):
+    def __init__(self, embed_size, heads, forward_expansion, dropout, device):
+        super().__init__()
+        self.attention, self.norm = SelfAttention(embed_size, heads), nn.LayerNorm(embed_size)
+        self.transformer_block = TransformerBlock(embed_size, heads, dropout, forward_expansion)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, value, key, src_mask, trg_mask):
+        query = self.dropout(self.norm(self.attention(x, x, x, trg_mask) + x))
+        return self.transformer_block(value, key, query, src_mask)
+""",
+        (("transformer_block(value, key, query, src_mask)", "transformer_block(query, key, value, src_mask)"),),
+    ),
+    Program(
+        "TransformerBlock",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+
+class TransformerBlock(nn.Module):  # Takes its attention, which returns the weights as well
+    def __init__(self, config, attention: nn.Module):
+        super().__init__()
+        self.attention_norm, self.attention = nn.LayerNorm(config.embedding_dim), attention
+        self.ff_norm = nn.LayerNorm(config.embedding_dim)
+        self.ff = nn.Sequential(
+            nn.Linear(config.embedding_dim, config.ff_dim), nn.GELU(), nn.Linear(config.ff_dim, config.embedding_dim)
+        )
+
+    def forward(self, hidden, attention_mask=None):
+        attended, weights = self.attention(self.attention_norm(hidden), attention_mask)
+        hidden = hidden + attended
+        return hidden + self.ff(self.ff_norm(hidden)), weights
+""",
+        (("hidden + self.ff(self.ff_norm(hidden))", "hidden + self.ff(hidden)"),),
+    ),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+
+d_model = 512
+d_ff = 2048
+d_k = d_v = 64
+n_heads = 8
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.W_Q, self.W_K = nn.Linear(d_model, d_k * n_heads, bias=False), nn.Linear(d_model, d_k * n_heads, bias=False)
+        self.W_V, self.fc = nn.Linear(d_model, d_v * n_heads, bias=False), nn.Linear(n_heads * d_v, d_model, bias=False)
+
+    def forward(self, input_Q, input_K, input_V, attn_mask):
+        batch = input_Q.size(0)
+        Q = self.W_Q(input_Q).view(batch, -1, n_heads, d_k).transpose(1, 2)
+        K = self.W_K(input_K).view(batch, -1, n_heads, d_k).transpose(1, 2)
+        V = self.W_V(input_V).view(batch, -1, n_heads, d_v).transpose(1, 2)
+        attn_mask = attn_mask.unsqueeze(1).repeat(1, n_heads, 1, 1)
+        attn = (Q @ K.transpose(-1, -2) / d_k**0.5).masked_fill(attn_mask, -1e9).softmax(-1)
+        output = self.fc((attn @ V).transpose(1, 2).reshape(batch, -1, n_heads * d_v))
+        return nn.LayerNorm(d_model)(output + input_Q), attn
+
+class FeedForward(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Sequential(nn.Linear(d_model, d_ff, bias=False), nn.ReLU(), nn.Linear(d_ff, d_model, bias=False))
+
+    def forward(self, inputs):
+        return nn.LayerNorm(d_model)(self.fc(inputs) + inputs)
+
+class EncoderLayer(nn.Module):  # Its norms are made in each call
+    def __init__(self):
+        super().__init__()
+        self.attention, self.ffn = MultiHeadAttention(), FeedForward()
+
+    def forward(self, enc_inputs, enc_self_attn_mask):
+        outputs, attn = self.attention(enc_inputs, enc_inputs, enc_inputs, enc_self_attn_mask)
+        return self.ffn(outputs), attn
+""",
+        (("self.fc(inputs) + inputs", "self.fc(inputs)"),),
+    ),
 )

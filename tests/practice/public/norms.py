@@ -124,4 +124,21 @@ def layer_norm(rows, g, b, eps=1e-5):
 """,
         (("/ len(row) + eps", "/ (len(row) - 1) + eps"), ("* scale + shift", "* shift + scale")),
     ),
+    Program(
+        "ln_forward",
+        "layer_norm",
+        """
+import numpy as np
+
+def scores_of(Q, K, head_dim):
+    return Q @ K.T / np.sqrt(head_dim)
+
+def ln_forward(X, gamma, beta, eps=1e-8):
+    mean = X.mean(axis=1, keepdims=True)
+    std = np.sqrt(X.var(axis=1, keepdims=True) + eps)
+    normalized = (X - mean) / std
+    return gamma * normalized + beta, (normalized, std)
+""",
+        (("X.var(axis=1", "X.var(axis=0"),),
+    ),
 )

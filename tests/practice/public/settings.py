@@ -197,4 +197,124 @@ if __name__ == "__main__":
 """,
         (("self.ffn_norm(x)", "self.ffn_norm(normed)"),),
     ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.d_k = config.d_model // config.n_head  # the width of a head, of a config for all heads
+
+    def forward(self, query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / self.d_k**0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return scores.softmax(-1) @ value
+""",
+        (("/ self.d_k**0.5", "/ self.d_k"),),
+    ),
+    Program(
+        "PositionTable",
+        "learned_positions",
+        """
+import torch
+from torch import nn
+
+class PositionTable(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.w_pos = nn.Parameter(torch.empty((config.seq_len, config.d_model)))
+        nn.init.normal_(self.w_pos)
+
+    def forward(self, tokens):
+        batch, seq_len = tokens.shape
+        return self.w_pos[:seq_len].expand(batch, -1, -1)
+""",
+        (("self.w_pos[:seq_len]", "self.w_pos[-seq_len:]"),),
+    ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class Mixer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.h = config.h
+        self.qkv, self.proj = nn.Linear(config.C, 3 * config.C), nn.Linear(config.C, config.C)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, self.h, c // self.h).permute(2, 0, 3, 1, 4)
+        hidden = torch.ones(t, t, dtype=torch.bool).triu(1)
+        scores = (q @ k.transpose(-2, -1) / (c // self.h) ** 0.5).masked_fill(hidden, float("-inf"))
+        return self.proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, c))
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm_1, self.attn = nn.LayerNorm(config.C), Mixer(config)
+        self.norm_2 = nn.LayerNorm(config.C)
+        self.mlp = nn.Sequential(nn.Linear(config.C, 4 * config.C), nn.GELU(), nn.Linear(4 * config.C, config.C))
+
+    def forward(self, x):
+        x = x + self.attn(self.norm_1(x))
+        return x + self.mlp(self.norm_2(x))
+
+class GPT(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(config.V, config.C), nn.Embedding(config.block_size, config.C)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.L)])
+        self.norm, self.head = nn.LayerNorm(config.C), nn.Linear(config.C, config.V, bias=False)
+
+    def forward(self, idx):
+        x = self.tokens(idx) + self.positions(torch.arange(idx.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+""",
+        (("torch.arange(idx.shape[1])", "torch.arange(idx.shape[1]) + 1"),),
+    ),
+    Program(
+        "Attention",
+        "grouped_query_attention",
+        """
+import torch
+from torch import nn
+
+torch.set_default_dtype(torch.bfloat16)
+
+WIDTH = 4096
+N_HEADS = 32
+N_KV_HEADS = 8
+N_KV_HEAD_REP = N_HEADS // N_KV_HEADS
+HEAD_DIM = WIDTH // N_HEADS
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wq = nn.Linear(WIDTH, N_HEADS * HEAD_DIM, bias=False)
+        self.wk = nn.Linear(WIDTH, N_KV_HEADS * HEAD_DIM, bias=False)
+        self.wv = nn.Linear(WIDTH, N_KV_HEADS * HEAD_DIM, bias=False)
+        self.wo = nn.Linear(N_HEADS * HEAD_DIM, WIDTH, bias=False)
+
+    def forward(self, x, mask=None):
+        b, t, _ = x.shape
+        q = self.wq(x).view(b, t, N_HEADS, HEAD_DIM).transpose(1, 2)
+        k = self.wk(x).view(b, t, N_KV_HEADS, HEAD_DIM).transpose(1, 2)
+        v = self.wv(x).view(b, t, N_KV_HEADS, HEAD_DIM).transpose(1, 2)
+        k, v = k.repeat_interleave(N_KV_HEAD_REP, dim=1), v.repeat_interleave(N_KV_HEAD_REP, dim=1)
+        scores = q @ k.transpose(-2, -1) / HEAD_DIM**0.5
+        scores = scores if mask is None else scores + mask
+        return self.wo((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, -1))
+""",
+        (("v.repeat_interleave(N_KV_HEAD_REP, dim=1)", "v.repeat(1, N_KV_HEAD_REP, 1, 1)"),),
+    ),
 )

@@ -348,4 +348,107 @@ def generate_without_cache(model, prompt_tokens, num_tokens=50):
 """,
         (("[:, -1, :]", "[:, 0, :]"),),
     ),
+    Program(
+        "select_next_token",
+        "sample",
+        """
+import torch
+
+def select_next_token(logits, *, temperature=1.0, do_sample=False):
+    if not do_sample:
+        return logits.argmax(dim=-1, keepdim=True)
+    return torch.multinomial(torch.softmax(logits / temperature, dim=-1), num_samples=1)
+""",
+        (("logits / temperature", "logits * temperature"),),
+    ),
+    Program(
+        "generate_text",
+        "generate",
+        """
+import torch
+
+def generate_text(model, tokenizer, prompt: str, max_new_tokens: int):
+    ids = torch.tensor([tokenizer.encode(prompt)], device=model.lm_head.weight.device)
+    end = tokenizer.inverse_vocab["<|end|>"] if "<|end|>" in tokenizer.inverse_vocab else None
+    for _ in range(max_new_tokens):
+        following = model(ids[:, -model.context_length :])[0, -1].argmax()
+        ids = torch.cat([ids, following[None, None]], dim=1)
+        if following.item() == end:
+            break
+    return tokenizer.decode(ids[0].tolist())
+""",
+        (("[0, -1].argmax()", "[0, 0].argmax()"),),
+    ),
+    Program(
+        "BPE",
+        "bpe_train",
+        """
+from collections import Counter
+
+class BPE:  # Merges the characters of words, which end with a mark of their own
+
+    def __init__(self, num_merges=100):
+        self.num_merges = num_merges
+        self.merges = []
+
+    def train(self, words):
+        vocab = Counter(tuple(word) + ("</w>",) for word in words)
+        for _ in range(self.num_merges):
+            pairs = Counter()
+            for symbols, count in vocab.items():
+                for pair in zip(symbols, symbols[1:]):
+                    pairs[pair] += count
+            if not pairs:
+                break
+            best = pairs.most_common(1)[0][0]
+            self.merges.append(best)
+            merged = Counter()
+            for symbols, count in vocab.items():
+                merged[self.joined(symbols, best)] += count
+            vocab = merged
+
+    def joined(self, symbols, pair):
+        out, i = [], 0
+        while i < len(symbols):
+            if symbols[i : i + 2] == pair:
+                out.append("".join(pair))
+                i += 2
+            else:
+                out.append(symbols[i])
+                i += 1
+        return tuple(out)
+""",
+        (("pairs[pair] += count", "pairs[pair] += 1"),),
+    ),
+    Program(
+        "BPETrainer",
+        "bpe_train",
+        """
+from collections import Counter
+
+class BPETrainer:
+    def __init__(self):
+        self.merges = []
+        self.special_tokens = {"<pad>": 256, "<eos>": 257}
+
+    def train(self, text: str, vocab_size: int):
+        tokens = [bytes([byte]) for byte in text.encode("utf-8")]
+        vocab = {bytes([byte]): byte for byte in range(256)}
+        while len(vocab) < vocab_size:
+            pairs = Counter(zip(tokens, tokens[1:]))
+            if not pairs:
+                break
+            (a, b), _ = pairs.most_common(1)[0]
+            out, i = [], 0
+            while i < len(tokens):
+                is_pair = tokens[i : i + 2] == [a, b]
+                out.append(a + b if is_pair else tokens[i])
+                i += 2 if is_pair else 1
+            tokens = out
+            vocab[a + b] = len(vocab)
+            self.merges.append((a, b))
+        return vocab
+""",
+        (("i += 2 if is_pair else 1", "i += 1"),),
+    ),
 )

@@ -89,7 +89,11 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
-    left_out = (*(STATELESS if isclass(subject.value) else ()), *(("learned_positions",) if computes_waves(subject) else ()))
+    left_out = (
+        *(STATELESS if isclass(subject.value) else ()),
+        *(("learned_positions",) if computes_waves(subject) else ()),
+        *(("self_attention",) if candidates[0].name == "grouped_query_attention" else ()),  # with one head there are no groups
+    )
     others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if name not in left_out]
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
     if right is not None:

@@ -66,8 +66,8 @@ def _attentions(subject: Subject) -> list[str]:
         return _causal(subject) if "causal" in subject.name.lower() else [BARE]
     words = " ".join(each.name.lower() for each in subject.parameters)
     text = subject.code
-    if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text):
-        return ["grouped_query_attention", "self_attention", "causal_self_attention", PROJECTED]
+    if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text, re.IGNORECASE):
+        return ["grouped_query_attention", "causal_self_attention", PROJECTED]
     if _num_sequences(subject) >= 2:
         return [PROJECTED, "cross_attention", "self_attention"]
     if re.search(CAUSAL, text, re.IGNORECASE):
