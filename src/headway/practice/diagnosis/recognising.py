@@ -117,7 +117,8 @@ def _is_grouped(subject: Subject, names: Collection[str]) -> bool:
     may_be = {*names, *(other for name in names for other in PARTS_OF_CLASSES.get(name, ()))}
     if not (inspect.isclass(subject.value) and GROUPED in may_be and re.search(OF_GROUPS, subject.own_source, re.IGNORECASE)):
         return False
-    return diagnose(subject, exercise(GROUPED)).status in ("correct", "wrong")
+    grouped = exercise(GROUPED)
+    return diagnose(subject, grouped).status in ("correct", "wrong") or closeness(subject, grouped) >= UNDERSTOOD
 
 
 def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise]) -> Exercise | None:
