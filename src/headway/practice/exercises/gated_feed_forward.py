@@ -216,7 +216,7 @@ EXERCISE = Exercise(
         ROLES("x"),
         *ROLES.weights("gate_weight", "up_weight", "down_weight"),
         *ROLES.weights("gate_bias", "up_bias", "down_bias", is_optional=True),
-        ROLES("activation", size_of=lambda inputs: _any_silu),
+        ROLES("activation", neutral=lambda inputs: _any_silu),
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("intermediate_size", extent("gate_weight", 0)),
     ),
