@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, NO_EFFECT, TABLE, computed
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, NO_EFFECT, TABLE, computed, derivation
 from headway.practice.diagnosis.calls.calling import Call, completed
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
@@ -93,7 +93,7 @@ class InstanceCall(Call):
         """Return the sizes that the class takes and that follow from the inputs."""
         constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
         ways = {
-            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of
+            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else derivation(role)
             for role in self.binding.role_of.values()
             if role.name not in inputs
         }
