@@ -582,4 +582,15 @@ def repeat_kv(keys: torch.Tensor, values: torch.Tensor, repeats: int, dim: int):
 """,
         (("torch.repeat_interleave(values, repeats, dim=dim)", "torch.cat([values] * repeats, dim=dim)"),),
     ),
+    Program(
+        "repeat_kv",
+        "repeat_kv",
+        """
+import torch
+
+def repeat_kv(x, n_rep):  # (batch, positions, heads, width)
+    return torch.repeat_interleave(x, n_rep, dim=2)
+""",
+        (("dim=2", "dim=3"),),
+    ),
 )

@@ -46,7 +46,11 @@ MISTAKES = (
 
 
 def _heads_third(inputs: Inputs) -> Inputs:
-    return inputs | {"x": inputs["x"].swapaxes(1, 2), "axis": 2}
+    return inputs | {"x": inputs["x"].swapaxes(1, 2)}
+
+
+def _heads_second(answer: Any, inputs: Inputs) -> Any:
+    return answer.swapaxes(1, 2) if numpy.ndim(answer) == 4 else answer
 
 
 def _with_values(inputs: Inputs) -> Inputs:
@@ -80,12 +84,8 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         optional(
-            Convention(
-                TEXTS["positions_before_heads"],
-                _heads_third,
-                lambda answer, inputs: answer.swapaxes(1, 2) if numpy.ndim(answer) == 4 else answer,
-                role="x",
-            )
+            Convention(TEXTS["positions_before_heads"], _heads_third, _heads_second, role="x", without="axis"),
+            Convention(TEXTS["positions_before_heads"], lambda inputs: _heads_third(inputs) | {"axis": 2}, _heads_second, role="axis"),
         ),
         optional(Convention(encode=_with_values, decode=_of_both, role="other", is_required=True)),
     ),
