@@ -187,3 +187,10 @@ def test_a_sentence_can_be_copied_to_another_process(catalogue):
     copied = pickle.loads(pickle.dumps(part["rows"].format(count=3)))
     assert copied == Message("3 rows", "3 行")
     assert len({copied, Message("3 rows", "3 行")}) == 1
+
+
+def test_sentences_of_one_entry_are_equal_without_their_file():
+    same = [Sentence("no_such_file", ("sentences", "one")) for _ in range(2)]
+    assert same[0] == same[1]
+    with pytest.raises(FileNotFoundError):
+        _ = same[0] == Sentence("no_such_file", ("sentences", "other"))

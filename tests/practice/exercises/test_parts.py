@@ -38,6 +38,7 @@ UNRELATED = (
     "hard_swish",
     "sigmoid",
     "unembed",
+    "Unembedding",
     "patch_embedding",
     "linear_attention",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -117,8 +118,8 @@ OF_MATRICES = (
 
 def _of_matrices(source: str, file_names: str | None = None, file_source: str | None = None) -> Convention:
     """Return the convention of a function of matrices alone, by the patterns of its source and file."""
-    patterns = {"source": source, "file_names": file_names, "file_source": file_source}
-    return Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", **patterns)
+    found = Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", source=source)
+    return replace(found, file_names=file_names, file_source=file_source)
 
 
 OF_ROWS = _of_matrices(OVER_ROWS, file_source=OF_MATRICES)
