@@ -24,6 +24,7 @@ from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
+from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
     VARIATIONS,
@@ -301,7 +302,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)
-    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial) or rotation_cause(trial)
+    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial)
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
