@@ -21,8 +21,10 @@ TEXTS = Texts("diagnosis")
 
 TARGETS = r"(targets?|labels?|y)(_(ids|tokens|idx))?"
 """Pattern of the name of an optional parameter that takes targets."""
-OTHER_LOSS = r"smooth|aux|z_?loss|weight *=[^=]|moe|expert|router|balanc|reduction|mask"
-"""Pattern of the source of a model whose loss is more than the mean cross-entropy."""
+OTHER_LOSS = (
+    r"(loss|cross_entropy|nll)[^\n]*(smooth|aux|z_?loss|weight|expert|router|balanc|reduction|mask)|(smooth|aux|balanc|router)\w*loss"
+)
+"""Pattern of a line of a model whose loss is more than the mean cross-entropy."""
 TOLERANCE = 1e-3
 
 
