@@ -93,12 +93,17 @@ class InstanceCall(Call):
         """Return the sizes that the class takes and that follow from the inputs."""
         constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
         ways = {
-            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else derivation(role)
-            for role in self.binding.role_of.values()
+            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of or self._derivation(name)
+            for name, role in self.binding.role_of.items()
             if role.name not in inputs
         }
         known = {name: computed(size_of, inputs) for name, size_of in ways.items() if size_of is not None}
         return {name: size for name, size in known.items() if size is not None}
+
+    def _derivation(self, name: str) -> Any:
+        """Return the function that computes a required operand of the method, such as an activation, or None."""
+        is_operand = name in self.construction.forward.role_of and name in self.required_names
+        return derivation(self.binding.role_of[name]) if is_operand else None
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
