@@ -83,7 +83,8 @@ def _calls_of(
     if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
-    if share and (takes_tables or fitting < placed) and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
+    may_misfit = takes_tables or (construction.is_shown and fitting < placed)
+    if share and may_misfit and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2
     always = set.intersection(*map(set, exercise.inputs))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
