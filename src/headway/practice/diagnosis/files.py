@@ -66,7 +66,7 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
 
 
 def _reset_precision() -> None:
-    """Make float32 the default dtype of torch again, which the sizes of a model may have led its author to change to half precision."""
+    """Set torch's default dtype to float32 again, which a file may have changed to half precision."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_default_dtype() is not torch.float32:
         torch.set_default_dtype(torch.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -71,9 +70,19 @@ def _batch_of_two(inputs: Inputs) -> Inputs | None:
     return inputs | {"x": numpy.stack([rows, rows[::-1] + 1])} if rows.ndim == 2 else inputs
 
 
+def _of_first(decode: Callable[[Any, Inputs], Any]) -> Callable[[Any, Inputs], Any]:
+    """Return a decoding of the first of several values, such as an output with what a function for gradients needs; the others stay."""
+
+    def decode_first(answer: Any, inputs: Inputs) -> Any:
+        if isinstance(answer, tuple) and answer:
+            return (decode(answer[0], inputs), *answer[1:])
+        return decode(answer, inputs)
+
+    return decode_first
+
+
+@_of_first
 def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
-    if isinstance(answer, tuple) and answer:
-        return (_first_of_batch(answer[0], inputs), *answer[1:])
     num_axes = numpy.ndim(inputs["x"])
     if num_axes > 2 or numpy.ndim(answer) != 3 or len(answer) != 2:
         return answer
@@ -93,9 +102,8 @@ def _matrix(inputs: Inputs) -> Inputs | None:
     return inputs | {"x": numpy.stack([x, x[::-1] + 1])} if x.ndim == 1 else inputs
 
 
+@_of_first
 def _first_row(answer: Any, inputs: Inputs) -> Any:
-    if isinstance(answer, tuple) and answer:  # with what a function for gradients needs
-        return (_first_row(answer[0], inputs), *answer[1:])
     return answer[0] if numpy.ndim(inputs["x"]) == 1 and numpy.ndim(answer) == 2 and len(answer) == 2 else answer
 
 
@@ -118,8 +126,16 @@ OF_MATRICES = (
 
 def _of_matrices(source: str, file_names: str | None = None, file_source: str | None = None) -> Convention:
     """Return the convention of a function of matrices alone, by the patterns of its source and file."""
-    found = Convention(TEXTS["matrices"], _matrix, _first_row, role="x", without="axis", source=source)
-    return replace(found, file_names=file_names, file_source=file_source)
+    return Convention(
+        TEXTS["matrices"],
+        _matrix,
+        _first_row,
+        role="x",
+        without="axis",
+        source=source,
+        file_names=file_names,
+        file_source=file_source,
+    )
 
 
 OF_ROWS = _of_matrices(OVER_ROWS, file_source=OF_MATRICES)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.practice.diagnosis.files import load_module, with_exercises
-from headway.practice.diagnosis.nested import verdicts
+from tests.practice.diagnosis.checks.judging import verdict_on
 
 MODEL = """
 import torch
@@ -48,15 +47,9 @@ class GPT(nn.Module):
 LOSS = "F.cross_entropy(logits.view(B * T, V), targets.reshape(B * T))"
 
 
-def verdict_on(folder, text):
-    path = folder / "learner.py"
-    path.write_text(text)
-    return next(each for each in verdicts(list(with_exercises(load_module(path, text), text))) if each.subject == "GPT")
-
-
 def test_the_mean_cross_entropy_of_the_logits_is_correct(tmp_path):
     assert MODEL.count(LOSS) == 1
-    assert verdict_on(tmp_path, MODEL).is_correct
+    assert verdict_on(tmp_path, MODEL, "GPT").is_correct
 
 
 @pytest.mark.parametrize(
@@ -69,7 +62,7 @@ def test_the_mean_cross_entropy_of_the_logits_is_correct(tmp_path):
     ],
 )
 def test_another_loss_is_found(tmp_path, wrong):
-    verdict = verdict_on(tmp_path, MODEL.replace(LOSS, wrong))
+    verdict = verdict_on(tmp_path, MODEL.replace(LOSS, wrong), "GPT")
     assert [cause.name for cause in verdict.causes] == ["loss_differs"]
 
 
@@ -82,4 +75,4 @@ def test_another_loss_is_found(tmp_path, wrong):
     ],
 )
 def test_losses_of_other_forms_are_correct(tmp_path, right):
-    assert verdict_on(tmp_path, MODEL.replace(LOSS, right)).is_correct
+    assert verdict_on(tmp_path, MODEL.replace(LOSS, right), "GPT").is_correct

@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from headway.arrays import to_numpy
-from headway.practice.diagnosis.calls.conventions import encoded_for
+from headway.functions import cross_entropy
+from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -58,21 +59,17 @@ def _losses(trial: Trial, call: InstanceCall, name: str) -> tuple[float, list[fl
     probe = next(each for each in trial.probes if _is_batch(each.inputs.get("token_ids")))
     ids, vocab_size = probe.inputs["token_ids"], len(probe.inputs["wte"])
     targets = 1 + (ids * 3 + 1) % (vocab_size - 1)  # none is 0, which may be padding
-    encoded = encoded_for(call, trial.conventions, probe.inputs) or {}
-    logits = to_numpy(_first(call(encoded))).astype(numpy.float64)
+    logits = output_of(call, trial.conventions, probe.inputs)
     if logits.shape != (*ids.shape, vocab_size):
         raise StopIteration
-    arguments = call.arguments({**encoded, **call.sizes(encoded)})
+    arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     answer = InstanceCall.forward(call, call.instance_for(arguments), {**arguments, name: call.array(targets)})
-    return _loss_in(answer), [_cross_entropy(logits, targets), _cross_entropy(logits[:, :-1], targets[:, 1:])]
+    shifted = cross_entropy(logits[:, :-1], targets[:, 1:])
+    return _loss_in(answer), [float(cross_entropy(logits, targets)), float(shifted)]
 
 
 def _is_batch(token_ids: Any) -> bool:
     return numpy.ndim(token_ids) == 2 and min(token_ids.shape) > 1 and token_ids.shape[0] != token_ids.shape[1]
-
-
-def _first(answer: Any) -> Any:
-    return answer[0] if isinstance(answer, tuple) else answer
 
 
 def _loss_in(answer: Any) -> float:
@@ -80,9 +77,3 @@ def _loss_in(answer: Any) -> float:
     parts = [answer.get("loss")] if isinstance(answer, Mapping) else [*answer] if isinstance(answer, tuple | list) else [answer]
     numbers = [to_numpy(each) for each in [*parts, getattr(answer, "loss", None)] if each is not None]
     return float(next(each for each in numbers if each.size == 1 and each.dtype.kind == "f"))
-
-
-def _cross_entropy(logits: numpy.ndarray, targets: numpy.ndarray) -> float:
-    shifted = logits - logits.max(-1, keepdims=True)
-    log_probabilities = shifted - numpy.log(numpy.exp(shifted).sum(-1, keepdims=True))
-    return float(-numpy.take_along_axis(log_probabilities, targets[..., None], -1).mean())

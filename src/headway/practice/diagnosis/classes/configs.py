@@ -71,8 +71,8 @@ class Config:
             return self
         if fallback is NOTHING and name in optional:
             raise AttributeError(name)
-        if fallback is NOTHING and is_of_one_head(sizes, roles):
-            fallback = size_of_one_head(name, sizes)
+        if fallback is NOTHING and _is_of_one_head(sizes, roles):
+            fallback = _size_of_one_head(name, sizes)
         value = neutral_value(name) if fallback is NOTHING else fallback
         return None if value is NOTHING else value  # a setting that is not given
 
@@ -366,12 +366,12 @@ NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
 """Pattern of the name of a number of heads."""
 
 
-def is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:
+def _is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:
     """Return True for a part of one head, which has its own width and no number of heads."""
     return "head_dim" in sizes and not any(role.name in ("num_heads", "hidden_size") for role in roles)
 
 
-def size_of_one_head(name: str, sizes: Mapping[str, Any]) -> Any:
+def _size_of_one_head(name: str, sizes: Mapping[str, Any]) -> Any:
     """Return the value of a field for a part of one head: 1 for a number of heads, its width for that of a model; else NOTHING."""
     if re.fullmatch(NUM_HEADS, snake(name)):
         return 1
@@ -389,8 +389,8 @@ def changes(
     """Return new values of the fields that are sizes, dropout rates or dtypes."""
     meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
-    if is_of_one_head(sizes, roles):
-        of_head = {name: size_of_one_head(name, sizes) for name in names if name not in meant}
+    if _is_of_one_head(sizes, roles):
+        of_head = {name: _size_of_one_head(name, sizes) for name in names if name not in meant}
         found |= {name: value for name, value in of_head.items() if value is not NOTHING}
     for name in names:
         if is_dropout(name) and not isinstance(now[name], bool):

@@ -168,15 +168,19 @@ def global_values(
     numbers = [name for name, value in now.items() if isinstance(value, int | float) and not isinstance(value, bool)]
     sized = [role for role in roles if is_size_role(role)]
     changed = changes(numbers, now, sizes, sized, dropout, own)
-    changed |= _derived([name for name in own if not any(is_named(name, role) for role in sized)], changed, subject)
+    changed |= _derived(own, sized, changed, subject)
     return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}
 
 
-def _derived(names: Sequence[str], changed: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
-    """Return the values of variables that a file computes from others which have new values: GROUPS = N_HEADS // N_KV_HEADS."""
+def _derived(own: Sequence[str], roles: Sequence[Role], changed: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """Return the values of variables that a file computes from others which have new values: GROUPS = N_HEADS // N_KV_HEADS.
+
+    Those with the name of a size have the value of the probe.
+    """
     found: dict[str, Any] = {}
     for name, (code, read) in _computed(subject.file_source).items():
-        if name in names and read & (set(changed) | set(found)) and read <= set(vars(subject.module)):
+        is_size = any(is_named(name, role) for role in roles)
+        if name in own and not is_size and read & {*changed, *found} and read <= {*vars(subject.module)}:
             with suppress(ArithmeticError, TypeError):
                 found[name] = eval(code, {"__builtins__": {}}, {**vars(subject.module), **changed, **found})
     return found
