@@ -24,7 +24,9 @@ from tests.practice.public import (
     settings,
     switches,
     texts,
+    tokenizers,
     training,
+    translation,
 )
 from tests.practice.public.program import Program
 
@@ -42,6 +44,8 @@ MODULES = (
     embeddings,
     courses,
     switches,
+    tokenizers,
+    translation,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MOST_MISTAKES = 3

@@ -222,4 +222,57 @@ class Rotary(nn.Module):
 """,
         (("x2 * cos - x1 * sin", "x2 * cos + x1 * sin"),),
     ),
+    Program(
+        "RotaryEmbedding",
+        "rotary",
+        """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, dim, base=10000):
+        super().__init__()
+        self.half = dim // 2
+        self.register_buffer("rates", 1.0 / base ** (torch.arange(0, dim, 2).float() / dim))
+
+    def forward(self, x):
+        places = torch.arange(x.size(1), device=x.device).float()
+        angles = torch.outer(places, self.rates).unsqueeze(0).expand(x.size(0), -1, -1)
+        a, b = x[..., : self.half], x[..., self.half :]
+        return torch.cat([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], dim=-1)
+""",
+        (("x.size(1), device", "x.size(0), device"), ("/ dim))", "/ self.half))")),
+    ),
+    Program(
+        "RotaryPositions",
+        "rotary",
+        """
+from typing import Optional
+
+import torch
+from torch import nn
+
+class RotaryPositions(nn.Module):
+    def __init__(self, head_dim: int, max_seq_len: int = 4096, base: float = 10_000.0, scaling: Optional[float] = None):
+        super().__init__()
+        self.register_buffer("table", self._table(head_dim, max_seq_len, base, scaling), persistent=False)
+
+    @staticmethod
+    def _table(dim: int, length: int, base: float, scaling: Optional[float]) -> torch.Tensor:
+        places = torch.arange(length).float()
+        places = places if scaling is None else places / scaling
+        angles = torch.outer(places, base ** (-torch.arange(0, dim, 2).float() / dim))
+        return torch.polar(torch.ones_like(angles), angles)
+
+    def apply_rotary(self, q, k):
+        table = self.table[: q.size(-2)]
+        turned = [torch.view_as_real(torch.view_as_complex(x.float().unflatten(-1, (-1, 2))) * table).flatten(-2) for x in (q, k)]
+        return turned[0], turned[1]
+
+    def forward(self, x):
+        '''Positions are applied in the attention.'''
+        return x
+""",
+        (("(-torch.arange(0, dim, 2)", "(torch.arange(0, dim, 2)"),),
+    ),
 )

@@ -141,4 +141,24 @@ def ln_forward(X, gamma, beta, eps=1e-8):
 """,
         (("X.var(axis=1", "X.var(axis=0"),),
     ),
+    Program(
+        "RMSNorm",
+        "rms_norm",
+        """
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, normalized_shape: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.normalized_shape, self.eps = normalized_shape, eps
+        self.scale = nn.Parameter(torch.ones(normalized_shape))
+
+    def forward(self, x):
+        if x.shape[-1] != self.normalized_shape:
+            raise ValueError("another width")
+        return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + self.eps) * self.scale
+""",
+        (("dim=-1", "dim=0"), ("torch.rsqrt", "torch.sqrt")),
+    ),
 )

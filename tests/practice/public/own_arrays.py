@@ -258,4 +258,41 @@ class MiniGPT:
 """,
         (("x = block.forward(x, mask)", "x = self.blocks[0].forward(x, mask)"), ("self.ln_f.forward(x) @", "x @")),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import numpy as np
+
+class Dense:
+    def __init__(self, inputs, units):
+        self.w = np.random.uniform(-1, 1, (inputs, units))
+        self.b = np.zeros(units)
+        self.v, self.m = np.zeros_like(self.w), np.zeros_like(self.w)
+        self.v_hat, self.m_hat = np.zeros_like(self.w), np.zeros_like(self.w)
+        self.vb, self.mb = np.zeros_like(self.b), np.zeros_like(self.b)
+
+    def forward(self, x):
+        return x @ self.w + self.b
+
+class MultiHeadAttention:
+    def __init__(self, d_model=512, heads_num=8):
+        self.heads_num, self.d_k = heads_num, d_model // heads_num
+        self.K, self.Q, self.V, self.O = (Dense(d_model, d_model) for _ in range(4))
+
+    def split(self, x):
+        return x.reshape(x.shape[0], -1, self.heads_num, self.d_k).transpose(0, 2, 1, 3)
+
+    def forward(self, query, key, value, mask):
+        q, k, v = self.split(self.Q.forward(query)), self.split(self.K.forward(key)), self.split(self.V.forward(value))
+        scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(self.d_k)
+        if mask is not None:
+            scores = np.where(np.asarray(mask)[:, np.newaxis] == 0, -np.inf, scores)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = e / e.sum(-1, keepdims=True)
+        out = (weights @ v).transpose(0, 2, 1, 3).reshape(query.shape[0], -1, self.heads_num * self.d_k)
+        return self.O.forward(out), weights
+""",
+        (("np.sqrt(self.d_k)", "self.d_k"), ("(weights @ v).transpose(0, 2, 1, 3)", "(weights @ v)")),
+    ),
 )

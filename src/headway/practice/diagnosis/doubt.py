@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +56,9 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
-    if verdict.trial is not None and (_orders_fused(verdict) or _changes_rotation(verdict) or _is_variant(verdict)):
+    if verdict.trial is not None and (
+        _orders_fused(verdict) or _changes_rotation(verdict) or _is_variant(verdict) or _lacks_library(verdict)
+    ):
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
@@ -80,8 +82,24 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention whose name says that it is another kind of attention."""
-    return verdict.status == "wrong" and "attention" in verdict.exercise and re.search(VARIANTS, snake(verdict.subject)) is not None
+    """Return True for a wrong attention, or positions, whose name says that they are of another kind."""
+    is_one = "attention" in verdict.exercise or verdict.exercise in POSITIONS
+    return verdict.status == "wrong" and is_one and re.search(VARIANTS, f"{snake(verdict.subject)} {verdict.subject.lower()}") is not None
+
+
+POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
+
+
+def _lacks_library(verdict: Verdict) -> bool:
+    """Return True if a subject raised for arrays of another library than that of its file, which is not installed."""
+    error, subject = raised(verdict, ("could not run", "wrong")), verdict.trial.call.subject if verdict.trial is not None else None
+    if subject is None or not isinstance(error, TypeError | AttributeError):
+        return False
+    return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
+
+
+OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")
+"""Array libraries that Headway does not call functions with."""
 
 
 def _orders_fused(verdict: Verdict) -> bool:
@@ -145,9 +163,9 @@ def _shows_mistake(verdict: Verdict) -> bool:
     return lacks_base_constructor(error) or is_undefined(error, subject) or lacks_operands(error, subject)
 
 
-def raised(verdict: Verdict) -> BaseException | None:
+def raised(verdict: Verdict, statuses: Collection[str] = ("could not run",)) -> BaseException | None:
     """Return the exception because of which a program could not run."""
-    if verdict.status != "could not run" or verdict.trial is None or not any(each.name.startswith("raises_") for each in verdict.causes):
+    if verdict.status not in statuses or verdict.trial is None or not any(each.name.startswith("raises_") for each in verdict.causes):
         return None
     return next((each.error for each in verdict.trial.answers if isinstance(each, Raised)), None)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from headway.practice.diagnosis.adapters.tokenizer_calls import DECODING, ENCODING
-from headway.practice.diagnosis.checks.trials import trials_of
+from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
@@ -30,10 +30,10 @@ LAYERS = ("encoder_layer", "decoder_layer")
 
 MODELS = ("model", "llm", "lm")
 NO_PART = (
-    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|d|grad(ient)?|deriv(ative)?)_"
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|init(iali[sz]e)?|d|grad(ient)?|deriv(ative)?)_"
     r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
-"""Pattern of the names of functions that show, measure or differentiate a part."""
+"""Pattern of the names of functions that show, measure, initialize or differentiate a part."""
 
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
@@ -45,6 +45,11 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 
 OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
+
+ROTATING = r"(?i)cos|sin|freq|theta|angle|polar|table|cis|rope|rot\w*\("
+"""Pattern of the body of a function that rotates by angles."""
+
+DOCSTRING = r"^\s*[rf]?(\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3})"
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
@@ -79,6 +84,8 @@ def recognised(subject: Subject) -> Exercise | None:
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
     if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, _source_of_positions(subject)):
         likely = [exercise("sinusoidal_positions"), *likely]
+    if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
+        likely, possible = ([each for each in group if each.name != "rotary"] for group in (likely, possible))
     if likely and likely[0].name in ("self_attention", "qkv_projection") and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
@@ -95,6 +102,11 @@ def recognised(subject: Subject) -> Exercise | None:
 def _source_of_positions(subject: Subject) -> str:
     """Return the source that computes positions: for a function with that of the functions it calls."""
     return subject.used_source if inspect.isfunction(subject.value) else subject.code
+
+
+def _body(subject: Subject) -> str:
+    """Return the code of a function without its head and its docstring."""
+    return re.sub(DOCSTRING, "", subject.code.partition(":\n")[2], count=1)
 
 
 def _takes_three(subject: Subject) -> bool:
@@ -193,7 +205,7 @@ def as_form(subject: Subject) -> Exercise | None:
     return _first_correct(subject, names)
 
 
-OF_LINEAR = r"(?i)conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
+OF_LINEAR = r"(?i)generator|conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
 """Pattern of the names of classes that may be linear layers: GPT-2's `Conv1D`."""
 
 
@@ -229,6 +241,6 @@ def by_outputs(subject: Subject) -> Exercise | None:
     names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
     for each in exercises() if len(names) > 1 else ():
         called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
-        if called.issuperset(names) and diagnose(subject, each).is_correct:
+        if called.issuperset(names) and any(trials_that_begin_right(subject, each)) and diagnose(subject, each).is_correct:
             return each
     return None

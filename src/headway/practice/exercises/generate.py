@@ -12,7 +12,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step,
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.recipes.tiny_gpt import TINY_GPT
 from headway.practice.recipes.toy_model import ToyModel
-from headway.practice.recipes.toy_tokenizer import ToyTokenizer
+from headway.practice.recipes.toy_tokenizer import NO_TOKEN, ToyTokenizer
 from headway.practice.recipes.toy_translator import SOURCE, ToyTranslator
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -108,6 +108,15 @@ def _as_translation(inputs: Inputs) -> Inputs | None:
     return without(inputs, "prompt") | {"model": translator} | source
 
 
+def _as_translation_of_texts(inputs: Inputs) -> Inputs | None:
+    """Return the inputs of a function that takes the start and stop tokens of its translation from a tokenizer."""
+    translation = _as_translation(inputs)
+    if translation is None:
+        return None
+    tokenizer = ToyTokenizer(start=translation["start_token"], end=inputs.get("eos", NO_TOKEN))
+    return without(translation, "start_token", "eos") | {"tgt_tokenizer": tokenizer}
+
+
 def _as_text(inputs: Inputs) -> Inputs | None:
     prompt = inputs["prompt"]
     return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
@@ -140,6 +149,10 @@ PROMPTS = (
 MODELS = optional(
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(TEXTS["translates"], _as_translation, role="start_token"),
+    *(
+        Convention(TEXTS["translates"], _as_translation_of_texts, steps={"end_is_kept": kept}, role="tgt_tokenizer")
+        for kept in (lambda: False, lambda: True)
+    ),
     Convention(TEXTS["model_returns_pair"], _model_returning("pair"), role="model"),
     Convention(
         TEXTS["model_returns_triple"], _model_returning("triple"), role="model", source=r"\w+ *, *\w+ *, *\w+ *= *(self\.)?(?!range)\w+\("
@@ -227,6 +240,7 @@ def probes() -> tuple[Probe, ...]:
     roomy: Inputs = {"model": ToyModel(5, context_size=32), "prompt": numpy.array([8, 2, 0]), "max_new_tokens": 4}
     end = int(definition(**growing)[4])
     short_end = int(definition(**short)[4])
+    alone_end = int(definition(roomy["model"], numpy.array([4]), 3)[3])
     return (
         Probe("short", short),
         Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
@@ -241,6 +255,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("stop token", growing | {"context_size": 4, "eos": end}),
         Probe("stop token, short", short | {"eos": short_end}),
         Probe("stop token, short, context given", short | {"context_size": 6, "eos": short_end}),
+        Probe("one token, stop token", roomy | {"max_new_tokens": 5, "prompt": numpy.array([4]), "eos": alone_end}),
         Probe("stop token in the prompt", short | {"eos": 7}),
     )
 
@@ -263,7 +278,8 @@ EXERCISE = Exercise(
         ROLES("repetition_penalty", neutral=1.0, off=1.0),
         ROLES("do_sample", neutral=False),
         ROLES("rng", neutral=None),
-        *ROLES.each("src", "src_mask", "start_token"),
+        *ROLES.each("src", "src_mask", "start_token", "tgt_tokenizer"),
+        ROLES("src_tokenizer", neutral=lambda inputs: LETTERS),
     ),
     may_write=True,
     probes=probes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,11 @@ import numpy
 from headway.arrays import from_numpy
 
 FIRST = ord("a")
+NO_TOKEN = -1
+"""Id of a special token that no text has."""
+
+STARTS, ENDS = r"sos|bos|start|begin|cls|^<s>$", r"eos|eot|end|sep|</s>"
+"""Patterns of the names of the tokens that begin and end a text."""
 
 
 class Ids(list[int]):
@@ -23,9 +29,16 @@ class Ids(list[int]):
 
 
 class ToyTokenizer:
-    """Tokenizer whose token i is the letter i of the alphabet, with the methods of the usual libraries."""
+    """Tokenizer whose token i is the letter i of the alphabet, with the methods of the usual libraries.
 
-    eos_token_id = eot_token = pad_token_id = bos_token_id = -1
+    start, end   ids of the special tokens that begin and end a text; NO_TOKEN if no text has them
+    """
+
+    def __init__(self, start: int = NO_TOKEN, end: int = NO_TOKEN) -> None:
+        self.bos_token_id = self.start = start
+        self.eos_token_id = self.eot_token = self.end = end
+
+    pad_token_id = NO_TOKEN
     all_special_ids: tuple[int, ...] = ()
 
     def encode(self, text: str, *options: Any, return_tensors: str | None = None, **named: Any) -> Any:
@@ -43,9 +56,11 @@ class ToyTokenizer:
 
     def token_to_id(self, token: str) -> int:
         """Return the id of a letter, or of a special token, which no text has."""
-        return ord(token) - FIRST if len(token) == 1 else -1
+        if len(token) == 1:
+            return ord(token) - FIRST
+        return self.start if re.search(STARTS, token.lower()) else self.end if re.search(ENDS, token.lower()) else NO_TOKEN
 
-    convert_tokens_to_ids = token_to_id
+    convert_tokens_to_ids = __getitem__ = token_to_id
 
     @property
     def inverse_vocab(self) -> dict[str, int]:

@@ -170,6 +170,10 @@ def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
     if len(set(by_name)) == len(names):
         return list(by_name)
     numbers = [_number(name) for name in names]
+    numbered = [place for place, number in enumerate(numbers) if number is not None]
+    if len(names) > count == len(numbered):  # norms without a number belong to other sublayers
+        numbered.sort(key=lambda place: numbers[place] or 0)
+        return [numbered.index(place) if place in numbered else None for place in range(len(names))]
     order = sorted(range(len(names)), key=lambda place: (numbers[place] or 0) if None not in numbers else place)
     place_of = {name: place for place, name in enumerate(order)}
     return [place_of[place] if place_of[place] < count else None for place in range(len(names))]

@@ -206,7 +206,7 @@ class StackCall(InstanceCall):
                 rows = numpy.zeros(shape)
                 rows[: stacks.MOST_POSITIONS] = inputs["positions"]
                 slot.write(rows.reshape(slot.shape))
-            elif len(shape) <= 1:
+            elif len(shape) == 1:  # a single number is a scale
                 slot.write(numpy.zeros(slot.shape))
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ MERGES_PATH = Role(
     "merges_path", ("merges_file", "merge_file", "merges_txt", "merges_filepath", "merges_txt_path", "merge_path", "bpe_path")
 )
 NAME = Role("name", ("tokenizer_id", "tokenizer_name", "model_name", "model_id", "version"))
+FEWEST = Role(
+    "min_frequency", ("min_freq", "min_count", "min_pair_frequency", "min_pair_freq", "min_merge_frequency", "frequency_threshold")
+)
 SPECIAL = Role("special_tokens", ("specials", "special_toks", "allowed_special"), neutral=None)
 
 
@@ -90,6 +94,12 @@ SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpu
 HELD = (VOCAB, MERGES, SPECIAL, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
 
+UNKNOWN = r"(?i)<\|?unk(nown)?\|?>|\[unk\]"
+"""Pattern of the token in place of characters that a tokenizer was not trained on."""
+
+ADDS_TOKENS = r"((add|append|prepend|include|with|use)_?)?(special|bos|eos|sos|cls|sep)(_?tokens?)?"
+"""Pattern of the names of flags for special tokens around a text."""
+
 TYPES = r"\b(?:int|bytes|str)\b"
 """Names of types in an annotation of a vocabulary or of merges."""
 
@@ -123,12 +133,14 @@ class TokenizerCall(Call):
         with tempfile.TemporaryDirectory() as folder:
             tokenizer, learned = self._made(arguments, Path(folder))
         encode, decode = (
-            _with_learned(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
+            _as_called(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
         )
         text = arguments["text"]
         numbers = encode(text)
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
         decoded = _as_text(decode(tokens))
+        if isinstance(decoded, str) and (unknown := re.search(UNKNOWN, decoded)) is not None and unknown[0] not in text:
+            raise CallError(TEXTS["unknown_token"].format(token=unknown[0]))
         if not text.isascii():  # a token may be a part of a character
             return (decoded,)
         return (*(_as_text(decode([token])) for token in tokens), decoded)
@@ -143,8 +155,13 @@ class TokenizerCall(Call):
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> tuple[Any, Any]:
         """Return the tokenizer, and what its training returns: its merges, if it keeps none."""
         value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
-        roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, WORDS, PATH, NAME)
-        constructor = bind_parameters(self.subject.parameters, roles)
+        roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, FEWEST, SPECIAL, CORPUS, WORDS, PATH, NAME)
+        parameters = self.subject.parameters
+        if not self.given:  # what training learns may be given instead
+            parameters = [
+                each for each in parameters if not (each.default is None and any(fits_name(each.name, role) for role in (VOCAB, MERGES)))
+            ]
+        constructor = bind_parameters(parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
         if _needs_special(self.subject.parameters, constructor):
@@ -160,13 +177,15 @@ class TokenizerCall(Call):
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
         rest = [
-            role for role in (CORPUS, WORDS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if role is SPECIAL or not constructor.takes(role.name)
+            role
+            for role in (CORPUS, WORDS, PATH, VOCAB_SIZE, NUM_MERGES, FEWEST, SPECIAL)
+            if role is SPECIAL or not constructor.takes(role.name)
         ]
-        parameters = parameters_of(getattr(value, method), is_bound=True)
-        bound = bind_parameters(parameters, rest)
+        taken = parameters_of(getattr(value, method), is_bound=True)
+        bound = bind_parameters(taken, rest)
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
-        if _needs_special(parameters, bound):
+        if _needs_special(taken, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         learned = getattr(tokenizer, method)(
             **{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None}
@@ -198,21 +217,26 @@ class TokenizerCall(Call):
             "path": str(path),
             "vocab_size": size,
             "num_merges": count,
+            "min_frequency": 1,
             "special_tokens": specials,
         }
 
 
-def _with_learned(method: Callable[..., Any], learned: Any) -> Callable[..., Any]:
-    """Return a method that takes a text or tokens alone: merges and a vocabulary that it needs as well are those which training returned."""
-    others = [each for each in parameters_of(method)[1:] if each.default is each.empty]
+def _as_called(method: Callable[..., Any], learned: Any) -> Callable[..., Any]:
+    """Return a method that takes a text or tokens alone.
+
+    It adds no special tokens; merges and a vocabulary that it needs as well are those which training returned.
+    """
+    others = parameters_of(method)[1:]
+    given: dict[str, Any] = {each.name: False for each in others if isinstance(each.default, bool) and re.fullmatch(ADDS_TOKENS, each.name)}
+    required = [each for each in others if each.default is each.empty]
     merges = next((each for each in (learned if isinstance(learned, tuple) else (learned,)) if isinstance(each, Mapping)), None)
-    if not others or merges is None or not all(isinstance(pair, tuple) and isinstance(token, int) for pair, token in merges.items()):
-        return method
-    vocab = {token: bytes([token]) for token in range(256)}
-    for (first, second), token in merges.items():
-        vocab[token] = vocab[first] + vocab[second]
-    given = {each.name: vocab if fits_name(each.name, VOCAB) else merges for each in others}
-    return lambda argument: method(argument, **given)
+    if required and merges is not None and all(isinstance(pair, tuple) and isinstance(token, int) for pair, token in merges.items()):
+        vocab = {token: bytes([token]) for token in range(256)}
+        for (first, second), token in merges.items():
+            vocab[token] = vocab[first] + vocab[second]
+        given |= {each.name: vocab if fits_name(each.name, VOCAB) else merges for each in required}
+    return partial(method, **given) if given else method
 
 
 def _needs_special(parameters: Sequence[inspect.Parameter], binding: Binding) -> bool:
@@ -271,11 +295,19 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
         forms = _annotated(subject) if required.takes("merges") else [*IN_FILES]
-        return [TokenizerCall(subject, binding, library, given=form) for form in forms]
-    if not first_method(subject.value, TRAINING):
+        calls: list[Call] = [TokenizerCall(subject, binding, library, given=form) for form in forms]
+        needed = {each.name for each in subject.parameters if each.default is each.empty}
+        return calls if needed & {*required.role_of} else [*calls, *_trained_calls(subject, roles, library)]
+    return _trained_calls(subject, roles, library)
+
+
+def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) -> list[Call]:
+    """Return the ways to call a tokenizer that a method trains, or its constructor: one per number of tokens before the first merge."""
+    trains, constructor = first_method(subject.value, TRAINING), subject.parameters
+    if not (trains or any(fits_name(each.name, role) for each in constructor for role in (CORPUS, WORDS, PATH))):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    method = parameters_of(getattr(subject.value, first_method(subject.value, TRAINING)), is_bound=True)
+    method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
     ways = itertools.product(SIZES, (True,) if is_list else (False, True))
     return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]

@@ -119,7 +119,8 @@ def bind_parameters(
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
             bystander = DEVICE
-        if bystander is None and parameter.name.lower().endswith("dtype"):
+        may_be_none = re.search(r"\bOptional\b|\bNone\b", str(parameter.annotation)) is not None
+        if bystander is None and (parameter.name.lower().endswith("dtype") or may_be_none):
             bystander = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
         suiting = (role for role in free if not (role.may_change and role.neutral is None) and role.name != DEVICE.name)
         by_place = (role for role in suiting if unnamed is None or role in unnamed)

@@ -333,10 +333,13 @@ def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answer
     """
     every: list[Trial] = []
     longest = 0
+    num_known = 0
     for trial in _trials_under(call, exercise, memory, answered_probes, begins_right=True):
         every.append(trial)
         longest = max(longest, len(trial.probes))
-        if not trial.answers and any(known is not None and _ends_search(known[0]) for known in answered_probes.values()):
+        unseen = list(itertools.islice(answered_probes.values(), num_known, None)) if len(answered_probes) > num_known else []
+        num_known += len(unseen)
+        if not trial.answers and any(known is not None and _ends_search(known[0]) for known in unseen):
             return []
         if trial.answers and trial.matches() and len(trial.probes) == longest:
             break
@@ -422,22 +425,22 @@ def _trials_under(
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
-    fitting: dict[tuple[str, Encoders], bool] = {}
-    answered_choices: dict[tuple[tuple[str, Encoders], ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
+    begun: dict[Choice, tuple[tuple[Probe, ...], tuple[Probe, Any] | None]] = {}
+    answered_choices: dict[Choice, tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
     for conventions, encoded_probes in combinations(groups, unencoded):
-        if begins_right and not _begins_right(Trial(exercise, call, conventions, (), (), memory=memory), encoded_probes, answered_probes):
-            for probe, encoded, ways in encoded_probes:
-                if (probe.name, ways) not in fitting:
-                    fitting[probe.name, ways] = call.fits(encoded)
-            kept = tuple(probe for probe, _, ways in encoded_probes if fitting[probe.name, ways])
-            yield Trial(exercise, call, conventions, kept, (), memory=memory)
-            continue
         choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
-        if choice not in answered_choices:  # several conventions may encode all probes identically
+        decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
+        if begins_right:
+            if choice not in begun:  # several conventions may encode all probes identically
+                begun[choice] = _begun(call, encoded_probes, answered_probes, memory)
+            kept, first = begun[choice]
+            if first is None or not _is_right(Trial(exercise, call, conventions, first[:1], first[1:], memory=memory), decoding):
+                yield Trial(exercise, call, conventions, kept, (), memory=memory)
+                continue
+        if choice not in answered_choices:
             answered_choices[choice] = _answers(call, encoded_probes, answered_probes, memory)
         kept, raw, has_changed_inputs = answered_choices[choice]
-        decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         answers = (
             [memory.outputs.interned(decoded(answer, decoding, probe.inputs)) for probe, answer in zip(kept, raw, strict=True)]
             if decoding
@@ -461,16 +464,29 @@ def _trials_under(
             yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
 
 
-def _begins_right(trial: Trial, encoded_probes: Sequence[Encoded], answered_probes: Answered) -> bool:
-    """Return True if the first output for inputs that a function has to support, or else for others, is right."""
-    decoding = [convention for convention in trial.conventions if convention.decode is not PLAIN.decode]
-    for probe, encoded, ways in sorted(encoded_probes, key=lambda each: each[0].beyond is not None):
-        found = _answer(trial.call, (probe, encoded, ways), answered_probes, [], trial.memory)
+def _begun(
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: Answered, memory: Memory
+) -> tuple[tuple[Probe, ...], tuple[Probe, Any] | None]:
+    """Return the probes that a function accepts, and the first output for inputs that it has to support, or else for others; None if all raise."""
+    kept = []
+    for probe, encoded, ways in encoded_probes:
+        fits = answered_probes[probe.name, ways] is not None if (probe.name, ways) in answered_probes else call.fits(encoded)
+        kept += [probe] if fits else []
+    for each in sorted(encoded_probes, key=lambda each: each[0].beyond is not None):
+        found = _answer(call, each, answered_probes, [], memory)
         if found is not None and not isinstance(found[0], Raised):
-            answer = decoded(found[0], decoding, probe.inputs)
-            return replace(trial, probes=(probe,), answers=(answer,)).as_rounded().matches()
-    return False
+            return tuple(kept), (each[0], found[0])
+    return tuple(kept), None
 
+
+def _is_right(trial: Trial, decoding: Sequence[Convention]) -> bool:
+    """Return True if a trial of one output is right when it is decoded."""
+    answer = decoded(trial.answers[0], decoding, trial.probes[0].inputs)
+    return replace(trial, answers=(answer,)).as_rounded().matches()
+
+
+Choice = tuple[tuple[str, Encoders], ...]
+"""The encoding of each probe, by the probe's name."""
 
 Answered = dict[tuple[str, Encoders], tuple[Any, bool] | None]
 """Outputs by probe and encoding, with whether the inputs were modified; None for probes that a function does not take."""

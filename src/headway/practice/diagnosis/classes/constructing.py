@@ -147,6 +147,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
     examples = usages(subject)
     defined = [name for name in METHODS if defines(subject.value, name)]
+    computed = [name for name in defined if not _is_identity(name, subject)]
+    defined = computed or (defined if len(own) == 1 else [])
     defined.sort(key=lambda name: _passes_on(getattr(subject.value, name)))
     computing = [name for name in own if not re.search(r"backward|grad", name.lower())]
     method = defined[0] if defined else computing[0] if len(computing) == 1 else None
@@ -176,23 +178,31 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     others = {each.name for each in rest if re.search(OF_OTHERS, str(each.annotation)) or is_part(each.name, subject, is_called=True)}
     names = [each.name for each in call_parameters(subject, method)]
     asked = [role for role in exercise.roles if any(is_named(name, role) for name in names)]
+    known: dict[tuple[tuple[str, ...], int], Binding | None] = {}
+
+    def called_with(operands: Sequence[Role], style: int = 0) -> Binding | None:
+        key = tuple(role.name for role in operands), style
+        if key not in known:  # several readings of the constructor leave the same operands
+            known[key] = call_binding(subject, method, operands, examples, style)
+        return known[key]
+
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
         powers = _bases_of_powers(rest, subject, exercise)
         made = Binding({**_switches(rest, exercise), **_as_used(read, subject, exercise).role_of, **powers})
-        fixed = {name: value for name, value in fixed.items() if name not in powers}
+        fixed = {name: value for name, value in fixed.items() if name not in powers} | keys
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
-        called = call_binding(subject, method, free, examples)
+        called = called_with(free)
         if called is None:
             return
         takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
-            called = call_binding(subject, method, free, examples, style) or called
+            called = called_with(free, style) or called
             roles = _without(exercise.roles, "num_heads") if _is_one_head(subject, config, made, exercise) else exercise.roles
             if config is not None and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
-            yield Construction(made, called, config, dropouts, flags, method, roles, fixed | keys, base, variables, is_plain)
+            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
 
 
 def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> dict[str, Role]:
@@ -231,12 +241,18 @@ OBSERVERS = r"(\w*_)?(optim|optimi[sz]er|logger|writer|tracker|monitor|recorder)
 
 
 def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
-    """Return the roles of a constructor's parameters by their use: the length of the input for one that is reshaped to, a divisor for a scale."""
+    """Return the roles of a constructor's parameters by their use: the length of the input for one that is reshaped to, a divisor for a scale.
+
+    A shape that is annotated as a number is a width.
+    """
     roles = {role.name: role for role in exercise.roles}
+    annotations = {each.name: getattr(each.annotation, "__name__", each.annotation) for each in subject.parameters}
 
     def as_used(name: str, role: Role) -> Role:
         if role.name == "context_length" and "seq_len" in roles and not made.takes("seq_len") and _is_exact(name, subject):
             return roles["seq_len"]
+        if role.name == "normalized_shape" and "hidden_size" in roles and annotations.get(name) == "int":
+            return roles["hidden_size"]
         if role.name == "scale" and "temperature" in roles and _uses(r"/ *self\.", name, subject):
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
@@ -446,6 +462,14 @@ def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
     """Return True unless the parameter's default is a flag or a text."""
     default = next(each.default for each in parameters if each.name == name)
     return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
+
+
+def _is_identity(method: str, subject: Subject) -> bool:
+    """Return True for a method that returns its operand as it is, next to the method that computes the part."""
+    return re.search(rf"def {method}\(self, (\w+)[^\n]*:\s*({DOCSTRING})?\s*return \1 *(\n|\Z)", subject.code) is not None
+
+
+DOCSTRING = r"\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}"
 
 
 def _passes_on(method: Any) -> bool:

@@ -43,14 +43,16 @@ def instance_calls(
     found: list[tuple[list[InstanceCall], float]] = []
     for made in with_makers(subject, exercise):
         failed: Construction | None = None
+        first: InstanceCall | None = None
         for construction in constructions(made, exercise):
             if library not in LIBRARIES and any(role.is_submodule for role in construction.constructor.role_of.values()):
                 continue
             if failed is not None and construction.constructs_as(failed):
                 continue
-            calls, share = _calls_of(
-                replace(construction, wired=wired, is_unrotated=is_unrotated), made, exercise, library, find, is_exact=bool(found)
-            )
+            read = replace(construction, wired=wired, is_unrotated=is_unrotated)
+            is_known = first is not None and read.constructs_as(first.construction)
+            first = replace(first, construction=read) if first and is_known else InstanceCall(made, Binding({}), library, construction=read)
+            calls, share = _calls_of(first, exercise, find, is_exact=bool(found))
             if share == 1:
                 return calls
             failed = None if share else construction
@@ -58,19 +60,18 @@ def instance_calls(
     return max(found, key=lambda each: each[1])[0] if found else []
 
 
-def _calls_of(
-    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights, *, is_exact: bool
-) -> tuple[list[InstanceCall], float]:
+def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, is_exact: bool) -> tuple[list[InstanceCall], float]:
     """Return the calls of one reading of the constructor, and the share of the needed weights that have a place.
 
+    first      the call without operands, with the instances that are constructed already
     is_exact   True to count only places of exactly the weights' sizes
     """
-    first = InstanceCall(subject, Binding({}), library, construction=construction)
+    construction = first.construction
     sample, instance = first.sample(exercise)
     own = replace(
         exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
     )
-    slots = slots_of(instance, subject.value.__module__) if instance is not None else []
+    slots = slots_of(instance, first.subject.value.__module__) if instance is not None else []
     slots = [slot for slot in slots if not is_given(slot, construction, sample)]
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}

@@ -30,6 +30,9 @@ INITIALIZERS = r"init|make|create|new"
 OF_WEIGHTS = r"random|randn|normal|uniform|zeros|ones|glorot|xavier|key|param|weight"
 """Pattern of the name and the source of a function that makes weights."""
 
+OF_JAX = r"\b(jax|jnp|random)\."
+"""Pattern of the source of a function that makes arrays of JAX."""
+
 OTHER_SIZE = 2
 """Size of what else a tree holds than the weights of the part, such as the number of layers."""
 
@@ -49,6 +52,12 @@ def as_class(subject: Subject, library: str) -> Subject | None:
     tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
     initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
     if initializers:
+        if (
+            library == "numpy"
+            and "jax" in subject.imports
+            and re.search(OF_JAX, source_in(subject.file_source, initializers[0].__name__) or "")
+        ):
+            return None  # it was called as a function of JAX already
         return _initialized(subject, tree_parameters[0], initializers[0], library)
     config = next(
         (each for each in subject.parameters if re.search(CONFIG_NAMES, each.name.lower()) and each.name not in tree_parameters), None

@@ -98,9 +98,9 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         return
     seen.add(id(holder))
     items = list(_items(holder))
-    shapes = {key: value.shape for key, value in items if isinstance(key, str) and isinstance(value, numpy.ndarray)}
+    arrays = {key: value for key, value in items if isinstance(key, str) and isinstance(value, numpy.ndarray)}
     for key, value in items:
-        if _is_switched_off(holder, key) or _is_gradient(key, shapes):
+        if _is_switched_off(holder, key) or _is_gradient(key, arrays) or _is_moment(key, arrays):
             continue
         here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
@@ -127,10 +127,19 @@ def _is_switched_off(holder: Any, key: Any) -> bool:
     return key in ("b", "bias") and any(getattr(holder, flag, None) is False for flag in ("has_bias", "use_bias", "with_bias"))
 
 
-def _is_gradient(key: Any, shapes: dict[str, tuple[int, ...]]) -> bool:
+def _is_gradient(key: Any, arrays: dict[str, numpy.ndarray]) -> bool:
     """Return True for the gradient of another array of the same holder by its name and shape: dW next to W."""
     match = re.fullmatch(GRADIENT, key) if isinstance(key, str) else None
-    return match is not None and key in shapes and shapes.get(match["first"] or match["last"]) == shapes[key]
+    of = arrays.get(match["first"] or match["last"]) if match is not None else None
+    return of is not None and key in arrays and of.shape == arrays[key].shape
+
+
+def _is_moment(key: Any, arrays: dict[str, numpy.ndarray]) -> bool:
+    """Return True for a moment of an optimizer that a layer holds: zeros under a name such as m_hat, with zeros of the same shape under v_hat."""
+    if not isinstance(key, str) or key not in arrays or key[:1] not in ("m", "v"):
+        return False
+    other = arrays.get(("v" if key[0] == "m" else "m") + key[1:])
+    return other is not None and other.shape == arrays[key].shape and not arrays[key].any() and not other.any()
 
 
 GRADIENT = r"(?:grad_?|d_?|g_)(?P<first>\w+)|(?P<last>\w+?)_?(?:grad|gradient)"

@@ -1,4 +1,4 @@
-"""Files for the processor in place of CUDA devices, which the child process cannot use."""
+"""Files for the processor in place of CUDA and Metal devices, which the child process cannot use."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 
 
 def on_processor(tree: ast.Module) -> ast.Module:
-    """Return a file's tree with the processor in place of CUDA devices. The tree is changed."""
-    return ast.fix_missing_locations(_Processor().visit(tree)) if names_cuda(tree) else tree
+    """Return a file's tree with the processor in place of other devices. The tree is changed."""
+    return ast.fix_missing_locations(_Processor().visit(tree)) if names_device(tree) else tree
 
 
-def names_cuda(tree: ast.AST) -> bool:
-    """Return True if a tree has a device or a method of CUDA, or a name that may be one."""
-    return "cuda" in ast.dump(tree)
+def names_device(tree: ast.AST) -> bool:
+    """Return True if a tree has a device or a method of CUDA or Metal, or a name that may be one."""
+    return re.search(r"cuda|\bmps\b", ast.dump(tree)) is not None
 
 
 class _Processor(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value)
+        is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?|mps(:0)?", node.value)
         return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:

@@ -46,6 +46,14 @@ def _positions_third(x: Any) -> Any:
     return x.swapaxes(-3, -2) if _is_array(x) and x.ndim > 2 else x
 
 
+def _leading_merged(x: Any) -> Any:
+    return x.reshape(-1, *x.shape[-2:]) if _is_array(x) and x.ndim != 3 else x
+
+
+def _as_given(answer: Any, inputs: Inputs) -> Any:
+    return _each(lambda x: x.reshape(*inputs["x"].shape[:-2], *x.shape[-2:]) if _is_array(x) and x.ndim == 3 else x)(answer)
+
+
 def _tables(change: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs]:
     """Return an encoding that applies `change` to the tables of cosines and sines, and to x for its shape."""
 
@@ -109,6 +117,13 @@ AXES = optional(
         decode=lambda answer, inputs: _each(lambda x: x.transpose(1, 2, 0, 3) if _is_array(x) and x.ndim == 4 else x)(answer),
         role="x",
         source=r"[\[(`] *seq\w* *[,x×] *(batch|bs|b|n)\w*|^\s*seq\w*, *(batch|bs?)\w*,[^\n]*= *\w+\.(shape|size)",
+    ),
+    Convention(
+        TEXTS["expects_x_batch_seq_len"],
+        encode=_operands(_leading_merged),
+        decode=_as_given,
+        role="x",
+        source=r"(shape\[|size\()1[\])]|^ *\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))",
     ),
 )
 TURNS = optional(

@@ -1,0 +1,90 @@
+"""Tokenizers as classes: trained by their constructor, with special tokens and unknown characters, and with what training learns as options."""
+
+from tests.practice.public.program import Program
+
+MERGE = """
+    def merged(self, symbols, pair):
+        out, i = [], 0
+        while i < len(symbols):
+            if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:
+                out.append(symbols[i] + symbols[i + 1])
+                i += 2
+            else:
+                out.append(symbols[i])
+                i += 1
+        return out
+
+    def pieces(self, text):
+        symbols = list(text)
+        for pair in self.merges:
+            symbols = self.merged(symbols, pair)
+        return symbols
+"""
+
+PROGRAMS = (
+    Program(
+        "Tokenizer",
+        "bpe_tokenizer",
+        f"""
+from collections import Counter
+
+UNKNOWN = "<|unk|>"
+
+class Tokenizer:
+    def __init__(self, corpus: str, num_merges: int):
+        self.merges = []
+        symbols = list(corpus)
+        for _ in range(num_merges):
+            pairs = Counter(zip(symbols, symbols[1:]))
+            if not pairs:
+                break
+            pair = max(pairs, key=pairs.get)
+            self.merges.append(pair)
+            symbols = self.merged(symbols, pair)
+        known = sorted(set(corpus) | {{a + b for a, b in self.merges}})
+        self.names = [UNKNOWN, *known]
+        self.ids = {{name: place for place, name in enumerate(self.names)}}
+{MERGE}
+    def encode(self, text):
+        return [self.ids.get(piece, 0) for piece in self.pieces(text)]
+
+    def decode(self, ids):
+        return "".join(self.names[each] for each in ids)
+""",
+        (("key=pairs.get", "key=lambda pair: -pairs[pair]"), ("for pair in self.merges:", "for pair in self.merges[:1]:")),
+    ),
+    Program(
+        "CharTokenizer",
+        "bpe_tokenizer",
+        f"""
+from collections import Counter
+
+class CharTokenizer:
+    def __init__(self, vocab_size=300, min_frequency=2, merges=None, stoi=None):
+        self.vocab_size, self.min_frequency = vocab_size, min_frequency
+        self.merges = merges or []
+        self.stoi = stoi or {{}}
+
+    def train(self, text):
+        symbols = list(text)
+        self.names = ["<bos>", "<eos>", *sorted(set(symbols))]
+        while len(self.names) < self.vocab_size + 2:
+            pairs = Counter(zip(symbols, symbols[1:]))
+            if not pairs or max(pairs.values()) < self.min_frequency:
+                break
+            pair = pairs.most_common(1)[0][0]
+            self.merges.append(pair)
+            self.names.append(pair[0] + pair[1])
+            symbols = self.merged(symbols, pair)
+        self.stoi = {{name: place for place, name in enumerate(self.names)}}
+{MERGE}
+    def encode(self, text, add_special_tokens=True):
+        ids = [self.stoi[piece] for piece in self.pieces(text)]
+        return [0, *ids, 1] if add_special_tokens else ids
+
+    def decode(self, ids, skip_special_tokens=True):
+        return "".join(self.names[each] for each in ids if each > 1 or not skip_special_tokens)
+""",
+        (("symbols[i] + symbols[i + 1])", "symbols[i + 1] + symbols[i])"),),
+    ),
+)

@@ -1,0 +1,92 @@
+"""Parts of translation models: greedy decoding with tokenizers, the output layer with log-softmax, and an encoder that scales by a tensor."""
+
+from tests.practice.public.program import Program
+
+GREEDY = """
+import torch
+
+def causal(size):
+    return torch.tril(torch.ones(1, size, size)).int()
+
+def greedy_decode({parameters}):
+    start = {tgt}.token_to_id("[SOS]")
+    end = {tgt}.token_to_id("[EOS]")
+    memory = model.encode(source, source_mask)
+    ids = torch.full((1, 1), start).type_as(source).to(device)
+    while ids.size(1) < max_len:
+        mask = causal(ids.size(1)).type_as(source_mask).to(device)
+        out = model.decode(memory, source_mask, ids, mask)
+        chosen = model.project(out[:, -1]).argmax(dim=-1)
+        ids = torch.cat([ids, chosen.view(1, 1).type_as(source)], dim=1)
+        if chosen.item() == end:
+            break
+    return ids.squeeze(0)
+"""
+
+PROGRAMS = (
+    Program(
+        "greedy_decode",
+        "generate",
+        GREEDY.format(parameters="model, source, source_mask, tokenizer_src, tokenizer_tgt, max_len, device", tgt="tokenizer_tgt"),
+        (("argmax", "argmin"), ("out[:, -1]", "out[:, 0]"), ("chosen.item() == end", "chosen.item() != end")),
+    ),
+    Program(
+        "greedy_decode",
+        "generate",
+        GREEDY.format(parameters="source, source_mask, model, device: str, dst_tokenizer, max_len: int", tgt="dst_tokenizer"),
+        (("argmax", "argmin"),),
+    ),
+    Program(
+        "Generator",
+        "linear",
+        """
+from torch import nn
+from torch.nn.functional import log_softmax
+
+class Generator(nn.Module):
+    def __init__(self, d_model, vocab):
+        super().__init__()
+        self.proj = nn.Linear(d_model, vocab)
+
+    def forward(self, x):
+        return log_softmax(self.proj(x), dim=-1)
+""",
+    ),
+    Program(
+        "Encoder",
+        "encoder_stack",
+        """
+import torch
+from torch import nn
+
+DEVICE = torch.device("mps")
+
+class EncoderLayer(nn.Module):
+    def __init__(self, hid_dim, n_heads, ff_dim, dropout):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(hid_dim, n_heads, batch_first=True)
+        self.norm_1, self.norm_2 = nn.LayerNorm(hid_dim), nn.LayerNorm(hid_dim)
+        self.ff = nn.Sequential(nn.Linear(hid_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, hid_dim))
+
+    def forward(self, src, src_mask):
+        src = self.norm_1(src + self.attention(src, src, src, key_padding_mask=~src_mask[:, 0, 0])[0])
+        return self.norm_2(src + self.ff(src))
+
+class Encoder(nn.Module):
+    def __init__(self, input_dim, hid_dim, n_layers, n_heads, ff_dim, dropout, max_length=150):
+        super().__init__()
+        self.tok_embedding = nn.Embedding(input_dim, hid_dim)
+        self.pos_embedding = nn.Embedding(max_length, hid_dim)
+        self.layers = nn.ModuleList([EncoderLayer(hid_dim, n_heads, ff_dim, dropout) for _ in range(n_layers)])
+        self.scale = torch.sqrt(torch.FloatTensor([hid_dim])).to(DEVICE)
+
+    def forward(self, src, src_mask):
+        places = torch.arange(src.shape[1]).unsqueeze(0).repeat(src.shape[0], 1).to(DEVICE)
+        src = self.tok_embedding(src) * self.scale + self.pos_embedding(places)
+        for layer in self.layers:
+            src = layer(src, src_mask)
+        return src
+""",
+        (("* self.scale + self.pos_embedding(places)", "* self.scale"),),
+    ),
+)
