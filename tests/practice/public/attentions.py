@@ -593,4 +593,27 @@ def repeat_kv(x, n_rep):  # (batch, positions, heads, width)
 """,
         (("dim=2", "dim=3"),),
     ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, dropout=None):
+        super().__init__()
+        self.dropout = dropout
+
+    def forward(self, q, k, v, scale, attn_mask=None):
+        attention = torch.matmul(q, torch.transpose(k, -1, -2)) / scale  # scale is √k_dim
+        if attn_mask is not None:
+            attention = attention.masked_fill(attn_mask, float("-inf"))
+        attention = torch.softmax(attention, dim=-1)
+        if self.dropout is not None:
+            attention = self.dropout(attention)
+        return torch.matmul(attention, v), attention
+""",
+        (("torch.softmax(attention, dim=-1)", "torch.softmax(attention, dim=0)"),),
+    ),
 )

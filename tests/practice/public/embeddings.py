@@ -275,4 +275,55 @@ class RotaryPositions(nn.Module):
 """,
         (("(-torch.arange(0, dim, 2)", "(torch.arange(0, dim, 2)"),),
     ),
+    Program(
+        "InputEmbeddings",
+        "positioned_embedding",
+        """
+import torch
+from torch import nn
+
+vocab_size, embedding_size, device = 65, 32, "cpu"
+
+class InputEmbeddings(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+
+    def waves(self, length, n=10000):
+        table = torch.zeros((length, embedding_size)).to(device)
+        for k in range(length):
+            for i in torch.arange(embedding_size // 2):
+                rate = torch.pow(n, 2 * i / embedding_size)
+                table[k, 2 * i], table[k, 2 * i + 1] = torch.sin(k / rate), torch.cos(k / rate)
+        return table
+
+    def forward(self, x):
+        return self.embedding(x) + self.waves(x.shape[1])
+""",
+        (("2 * i / embedding_size)", "i / embedding_size)"),),
+    ),
+    Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import math
+
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, d_model, maxlen, device):
+        super().__init__()
+        rates = torch.exp(-torch.arange(0, d_model, 2) * math.log(10000) / d_model)
+        places = torch.arange(0, maxlen).reshape(maxlen, 1)
+        table = torch.zeros((maxlen, d_model))
+        table[:, 0::2], table[:, 1::2] = torch.sin(places * rates), torch.cos(places * rates)
+        self.table = table.unsqueeze(0).to(device)
+
+    def forward(self, x):
+        x += self.table[:, : x.size()[1], :]  # writes into its operand
+        return x
+""",
+        (("x.size()[1], :]", "x.size()[0], :]"),),
+    ),
 )

@@ -317,4 +317,104 @@ class Attention(nn.Module):
 """,
         (("v.repeat_interleave(N_KV_HEAD_REP, dim=1)", "v.repeat(1, N_KV_HEAD_REP, 1, 1)"),),
     ),
+    Program(
+        "Transformer",
+        "encoder_decoder",
+        """
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+@dataclass
+class ModelConfig:
+    vocab_size: int
+    d_model: int
+    N: int
+    heads: int
+    d_ff: int
+    max_len: int = 512
+
+class Embedding(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(config.vocab_size, config.d_model), nn.Embedding(config.max_len, config.d_model)
+
+    def forward(self, ids):
+        return self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(config.d_model, config.heads, batch_first=True)
+        self.norm = nn.LayerNorm(config.d_model)
+
+    def forward(self, x, mask):
+        return self.norm(x + self.attention(x, x, x, key_padding_mask=~mask[:, 0, 0])[0])
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(config.d_model, config.heads, batch_first=True)
+        self.cross = nn.MultiheadAttention(config.d_model, config.heads, batch_first=True)
+        self.norm_1, self.norm_2 = nn.LayerNorm(config.d_model), nn.LayerNorm(config.d_model)
+
+    def forward(self, x, memory, src_mask, tgt_mask):
+        x = self.norm_1(x + self.attention(x, x, x, attn_mask=~tgt_mask[0, 0])[0])
+        return self.norm_2(x + self.cross(x, memory, memory, key_padding_mask=~src_mask[:, 0, 0])[0])
+
+class Encoder(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.embed, self.layers = Embedding(config), nn.ModuleList([EncoderLayer(config) for _ in range(config.N)])
+
+    def forward(self, src, mask):
+        x = self.embed(src)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+class Decoder(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.embed, self.layers = Embedding(config), nn.ModuleList([DecoderLayer(config) for _ in range(config.N)])
+
+    def forward(self, trg, memory, src_mask, tgt_mask):
+        x = self.embed(trg)
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, tgt_mask)
+        return x
+
+class Transformer(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.encoder, self.decoder = Encoder(config), Decoder(config)
+        self.out = nn.Linear(config.d_model, config.vocab_size)
+
+    def forward(self, src, trg, src_mask, tgt_mask):
+        return self.out(self.decoder(trg, self.encoder(src, src_mask), src_mask, tgt_mask))
+""",
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        """
+import absent_tokenizer
+import torch
+from torch import nn
+
+VOCAB_SIZE = absent_tokenizer.tokenizer.n_vocab
+EMB_DIM = 768
+
+class FeedForward(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(EMB_DIM, 4 * EMB_DIM), nn.GELU(), nn.Linear(4 * EMB_DIM, EMB_DIM))
+        self.register_buffer("counts", torch.zeros(VOCAB_SIZE, dtype=torch.long))
+
+    def forward(self, x):
+        return self.layers(x)
+""",
+        (("nn.GELU(), ", ""),),
+    ),
 )

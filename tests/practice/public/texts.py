@@ -451,4 +451,54 @@ class BPETrainer:
 """,
         (("i += 2 if is_pair else 1", "i += 1"),),
     ),
+    Program(
+        "generate",
+        "generate",
+        """
+import torch
+from torch.nn import functional as F
+
+@torch.no_grad()
+def generate(model, start_str, encode_fn, decode_fn, seq_len, max_new_tokens, device):
+    model.eval()
+    ids = torch.tensor(encode_fn(start_str), dtype=torch.long, device=device).unsqueeze(0)
+    for _ in range(max_new_tokens):
+        logits, _ = model(ids[:, -seq_len:])
+        probs = F.softmax(logits[:, -1, :], dim=-1)
+        ids = torch.cat((ids, torch.multinomial(probs, num_samples=1)), dim=1)
+    return decode_fn(ids[0].tolist())
+""",
+        (("logits[:, -1, :]", "logits[:, 0, :]"),),
+    ),
+    Program(
+        "generate_text",
+        "generate",
+        """
+import torch
+
+def generate_text(model, prompt, stoi, itos, max_new_tokens=100, temperature=1.0):
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError("a model is a module")
+    ids = torch.tensor([[stoi[letter] for letter in prompt]])
+    for _ in range(max_new_tokens):
+        logits = model(ids)[:, -1, :] / temperature
+        ids = torch.cat((ids, torch.multinomial(logits.softmax(-1), 1)), dim=1)
+    return "".join(itos[each] for each in ids[0].tolist())
+""",
+        (("logits.softmax(-1)", "(-logits).softmax(-1)"),),
+    ),
+    Program(
+        "top_k_decode",
+        "top_k",
+        """
+import torch
+
+def top_k_decode(logits, k=50, temperature=1.0):
+    last = logits[:, -1, :] / temperature
+    least = torch.topk(last, k).values[:, -1].unsqueeze(-1)
+    probs = torch.softmax(last.masked_fill(last < least, float("-inf")), dim=-1)
+    return torch.multinomial(probs, num_samples=1)
+""",
+        (("last < least", "last > least"), ("/ temperature", "* temperature")),
+    ),
 )

@@ -345,7 +345,7 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
     encoded = choices[0]
     if trial.call.is_wide or encoded is None:
         return own, None
-    found = own or gradient_cause(trial.call, encoded)
+    found = own or gradient_cause(trial.call, encoded, may_write=exercise.may_write)
     return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
-from headway.practice.diagnosis.reading.missing import broken, broken_imports, imported
+from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
@@ -58,11 +58,20 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))})
         run(module, tree)
+        _set_absent_sizes(module, tree)
         _reset_precision()
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
     return module
+
+
+def _set_absent_sizes(module: ModuleType, tree: ast.Module) -> None:
+    """Set the variables that a file takes from a package that is missing, and that are sizes by their names, such as `VOCAB = tokenizer.n_vocab`."""
+    known = {name: value for name, value in vars(module).items() if not isinstance(value, Placeholder)}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and not known.keys() >= {*stored_in(statement)}:
+            vars(module).update(_settings(statement, known))
 
 
 def _reset_precision() -> None:

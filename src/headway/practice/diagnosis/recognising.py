@@ -30,10 +30,10 @@ LAYERS = ("encoder_layer", "decoder_layer")
 
 MODELS = ("model", "llm", "lm")
 NO_PART = (
-    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|init(iali[sz]e)?|d|grad(ient)?|deriv(ative)?)_"
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
     r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
-"""Pattern of the names of functions that show, measure, initialize or differentiate a part."""
+"""Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
 
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""

@@ -122,6 +122,11 @@ def _as_text(inputs: Inputs) -> Inputs | None:
     return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
 
 
+def _as_text_alone(inputs: Inputs) -> Inputs | None:
+    prompt = inputs["prompt"]
+    return inputs | {"prompt": LETTERS.decode(prompt)} if prompt.ndim == 1 else None
+
+
 def _of_steps(answer: Any, inputs: Inputs) -> Any:
     """Return the prompt and the tokens that a generator yields: a number, an array with one token per row, or a text at each step."""
     prompt = inputs["prompt"]
@@ -134,12 +139,15 @@ def _of_steps(answer: Any, inputs: Inputs) -> Any:
 
 
 LETTERS = ToyTokenizer()
+
+
+def _ids_of(answer: Any, inputs: Inputs) -> Any:
+    return numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer
+
+
 TEXT = optional(
-    Convention(
-        encode=_as_text,
-        decode=lambda answer, inputs: numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer,
-        role="tokenizer",
-    )
+    Convention(encode=_as_text, decode=_ids_of, role="tokenizer"),
+    *(Convention(encode=_as_text_alone, decode=_ids_of, role=role) for role in ("encode", "stoi")),
 )
 PROMPTS = (
     Convention(decode=_of_row),
@@ -280,6 +288,10 @@ EXERCISE = Exercise(
         ROLES("rng", neutral=None),
         *ROLES.each("src", "src_mask", "start_token", "tgt_tokenizer"),
         ROLES("src_tokenizer", neutral=lambda inputs: LETTERS),
+        ROLES("encode", neutral=lambda inputs: LETTERS.encode),
+        ROLES("decode", neutral=lambda inputs: LETTERS.decode),
+        ROLES("stoi", neutral=lambda inputs: LETTERS.inverse_vocab),
+        ROLES("itos", neutral=lambda inputs: {token: letter for letter, token in LETTERS.inverse_vocab.items()}),
     ),
     may_write=True,
     probes=probes,

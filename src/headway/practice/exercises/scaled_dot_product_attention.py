@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import (
     MASK_SHAPES,
@@ -163,6 +163,11 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+SCALES = optional(
+    Convention(encode=lambda inputs: inputs | {"scale": right_scale(inputs)}, role="scale", is_required=True),
+    Convention(TEXTS["divides_by_scale"], lambda inputs: inputs | {"scale": 1 / right_scale(inputs)}, role="scale", is_required=True),
+)
+
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
     definition=functions.scaled_dot_product_attention,
@@ -178,6 +183,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, UNSCALED, RETURNS),
+    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, UNSCALED, SCALES, RETURNS),
     recoveries=RECOVERIES,
 )

@@ -95,15 +95,22 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_row else answer
 
 
+def _at_last_position(inputs: Inputs) -> Inputs:
+    """Return logits (batch, positions, vocab_size), those of a row at the last position."""
+    rows = numpy.atleast_2d(inputs["logits"])
+    return inputs | {"logits": numpy.stack([numpy.roll(rows, shift, axis=-1) for shift in (2, 1, 0)], axis=1)}
+
+
 GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
 """Accepted inputs."""
 
 ROWS = optional(
     Convention(
         encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs, decode=_first_row
-    )
+    ),
+    Convention(TEXTS["last_of_positions"], _at_last_position, _first_row, role="logits", source=r"\w+\[(:|\.\.\.|0), *-1(, *:)?\]"),
 )
-"""Single rows wrapped to a batch of one, for functions that reject single rows."""
+"""Single rows wrapped to a batch of one, for functions that reject single rows, and rows as the last positions of sequences."""
 
 RETURNED = (
     Convention(decode=_of_logits),

@@ -41,8 +41,9 @@ NOT_A_TOKEN = TEXTS["not_a_token"]
 
 
 def _logits(inputs: Inputs) -> Any:
-    """Return the logits of the inputs, or those of their model."""
-    return inputs["logits"] if "logits" in inputs else inputs["model"].logits
+    """Return the logits of the inputs, of sequences those of the last positions, or those of their model."""
+    logits = inputs["logits"] if "logits" in inputs else inputs["model"].logits
+    return logits[:, -1] if logits.ndim == 3 else logits
 
 
 @dataclass

@@ -25,6 +25,8 @@ class FunctionCall(LikeliestCall):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with a reset model, taking the most likely token where it samples; loops of JAX run step by step."""
         _reset_models(arguments)
+        if self.library == "torch" and re.search(NEEDS_MODULE, self.subject.used_source):
+            arguments = {name: _as_module(value) if isinstance(value, ToyModel) else value for name, value in arguments.items()}
         with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
             return _tokens_of(super().invoke(arguments))
 
@@ -36,6 +38,24 @@ class ClassCall(InstanceCall):
         """Call the instance with a reset model."""
         _reset_models(arguments)
         return _tokens_of(super().invoke(arguments))
+
+
+NEEDS_MODULE = r"isinstance\(\w+, *[\w.]*Module\)"
+"""Pattern of the source of a function that refuses what is no module."""
+
+
+def _as_module(model: ToyModel) -> Any:
+    """Return a model as a module of torch that passes everything on."""
+    torch = import_module("torch")
+
+    class Module(torch.nn.Module):  # type: ignore[name-defined]
+        def forward(self, *operands: Any, **named: Any) -> Any:
+            return model(*operands, **named)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(model, name)
+
+    return Module()
 
 
 def _tokens_of(answer: Any) -> Any:

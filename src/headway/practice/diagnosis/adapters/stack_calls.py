@@ -18,6 +18,7 @@ from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.class_binding import class_binding
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import Construction, constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import as_made
@@ -152,7 +153,7 @@ class StackCall(InstanceCall):
         try:
             self.given = inputs
             self.instance_for(self.arguments(own))
-        except ValueError:
+        except (ValueError, NoSuchSizeError):
             return False
         except Exception:  # the call itself will report it
             return True

@@ -74,8 +74,10 @@ class Slope:
         return not abs(along - self.value) <= TOLERANCE * max(abs(along), abs(self.value), size) + 0.6 * self.kink
 
 
-def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
+def gradient_cause(call: Call, encoded: Inputs, *, may_write: bool = False) -> Cause | Message | None:
     """Return a cause or note about the gradients at these inputs, or None if they are correct.
+
+    may_write   True to pass results of other computations, into which autograd lets a function write
 
     The outputs must be correct, so that their slope is that of the definition.
     """
@@ -87,7 +89,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     ):
         return KEEPS_STATE
     is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
-    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
+    return _of_inputs(call, arguments, may_write) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
 
 
 def has_own_backward(call: Call) -> bool:
@@ -103,13 +105,16 @@ def _has_padding_row(call: InstanceCall) -> bool:
     return any(getattr(module, "padding_idx", None) is not None for module in modules)
 
 
-def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
+def _of_inputs(call: Call, arguments: Inputs, may_write: bool) -> Cause | Message | None:
     leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     if _steepest(slopes) < STEEP:
         return None
     try:
-        gradients = {"torch": _torch_gradients, "jax": _jax_gradients}[call.library](call, arguments, leaves)
+        if call.library == "torch":
+            gradients = _torch_gradients(call, arguments, leaves, may_write)
+        else:
+            gradients = _jax_gradients(call, arguments, leaves)
     except Exception as error:
         return _raises(call, error)
     return _compared(call, leaves, slopes, gradients)
@@ -232,13 +237,14 @@ def weights_of(shape: Sequence[int], place: int) -> numpy.ndarray:
     return numpy.random.default_rng(7 + place).standard_normal(tuple(shape))
 
 
-def _torch_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> list[numpy.ndarray | None]:
+def _torch_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], may_write: bool) -> list[numpy.ndarray | None]:
     import torch
 
     held = {leaf.name: _array(call, leaf.value).requires_grad_() for leaf in leaves}
     with torch.enable_grad():
         # In-place changes of a leaf are the learner's mistake; autograd decides about those of intermediate results.
-        return _torch_gradients_of(call.run(arguments | held), list(held.values()))
+        given = {name: each.clone() for name, each in held.items()} if may_write else held
+        return _torch_gradients_of(call.run(arguments | given), list(held.values()))
 
 
 def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarray | None]:

@@ -149,7 +149,8 @@ class InstanceCall(Call):
             return False
         except Exception:  # the call itself will report it
             return True
-        slots = self._slots(instance)
+        known = self.slots.get(id(instance))
+        slots = known[2] if known is not None and known[0] is instance else self._slots(instance)  # their names and shapes stay
         names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)

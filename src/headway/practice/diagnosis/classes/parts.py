@@ -171,6 +171,7 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
         text = without_comments(subject.used_source).replace(subject.name, "")
         names = " ".join(each.name.lower() for each in subject.parameters)
         has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
+        has_tokens |= not names and re.search(r"(?i)Embed(ding)?\( *(num_embeddings *= *)?\w*vocab", text) is not None
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
         tables = len(re.findall(r"Embedding\(|Embed\(|Parameter\((?:torch\.\w+\()?|randn\(|normal\(", text))
         if has_waves and has_tokens:

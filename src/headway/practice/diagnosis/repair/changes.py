@@ -49,6 +49,9 @@ _RETURN_BONUS = 1.5
 """Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, on one that this one reads, and
 where the program returns a number in place of an array."""
 
+_DROPPED = -0.6
+"""Cost of keeping an array that a statement computes and drops, which no program does on purpose."""
+
 _TRUST = 1.0
 """Additional cost of changing what is right by itself."""
 
@@ -333,6 +336,9 @@ def _rewritten(
     """Yield costs with the statements before and after each change at one place of a body."""
     if isinstance(node, ast.Expr) and _is_docstring(node):
         return
+    dropped = context.expressions.get(id(node.value)) if isinstance(node, ast.Expr) else None
+    if isinstance(node, ast.Expr) and dropped is not None and dropped.is_array and (changed := _changed_by(node.value)) is not None:
+        yield _DROPPED, [node], [ast.Assign([ast.Name(changed, ast.Store())], node.value)]
     if not isinstance(node, ast.Return | ast.Pass):
         yield 1.7, [node], ([] if len(body) > 1 else [ast.Pass()])
     if place + 1 < len(body) and not isinstance(body[place + 1], ast.Return | ast.FunctionDef):
@@ -380,6 +386,20 @@ def _rewritten(
         )
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _changed_by(call: ast.expr) -> str | None:
+    """Return the variable whose changed value a call returns: that of a method, or the first operand of a function; None for others."""
+    match call:
+        case ast.Call(ast.Attribute(ast.Name(name), method)) if not method.endswith("_") and name not in LIBRARIES:
+            return name
+        case ast.Call(ast.Attribute(ast.Name()), [ast.Name(name), *_]):
+            return name
+    return None
+
+
+LIBRARIES = ("np", "numpy", "torch", "F", "nn", "jnp", "jax", "mx", "math", "self")
+"""Names of modules, whose functions are no methods of an array."""
 
 
 def _best_so_far(node: ast.If, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
