@@ -89,7 +89,9 @@ def gradient_cause(call: Call, encoded: Inputs, *, may_write: bool = False) -> C
     ):
         return KEEPS_STATE
     is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
-    return _of_inputs(call, arguments, may_write) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
+    return _of_inputs(call, arguments, may_write) or (
+        _of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None
+    )
 
 
 def has_own_backward(call: Call) -> bool:
