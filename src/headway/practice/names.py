@@ -76,6 +76,8 @@ PARTS_OF_FUNCTIONS = {
     "self_attention": ("causal_self_attention", "multi_head_attention", "scaled_dot_product_attention"),
     "qkv_projection": ("scaled_dot_product_attention",),
     "learned_positions": ("sinusoidal_positions",),
+    "rotary_tables": ("sinusoidal_positions",),
+    "rotary": ("sinusoidal_positions",),
     "causal_mask": ("padding_mask",),
 }
 """Exercises that a function may also be, by the one that its name means: its source decides."""

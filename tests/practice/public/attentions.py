@@ -616,4 +616,33 @@ class ScaledDotProductAttention(nn.Module):
 """,
         (("torch.softmax(attention, dim=-1)", "torch.softmax(attention, dim=0)"),),
     ),
+    Program(
+        "SelfAttention",
+        "grouped_query_attention",
+        """
+import math
+
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, dim, n_heads, n_kv_heads):
+        super().__init__()
+        self.n_heads, self.n_kv_heads, self.head_dim = n_heads, n_kv_heads, dim // n_heads
+        self.wq, self.wo = nn.Linear(dim, dim, bias=False), nn.Linear(dim, dim, bias=False)
+        self.wk, self.wv = (nn.Linear(dim, n_kv_heads * self.head_dim, bias=False) for _ in range(2))
+
+    def forward(self, x, mask=None):
+        batch, length, _ = x.shape
+        q = self.wq(x).view(batch, length, self.n_heads, self.head_dim).transpose(1, 2)
+        k = self.wk(x).view(batch, length, self.n_kv_heads, self.head_dim).transpose(1, 2).unsqueeze(2)
+        v = self.wv(x).view(batch, length, self.n_kv_heads, self.head_dim).transpose(1, 2).unsqueeze(2)
+        q = q.reshape(batch, self.n_kv_heads, self.n_heads // self.n_kv_heads, length, self.head_dim)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
+        scores = scores if mask is None else scores + mask  # (batch, kv heads, groups, queries, keys)
+        out = (scores.softmax(-1) @ v).reshape(batch, self.n_heads, length, self.head_dim)
+        return self.wo(out.transpose(1, 2).reshape(batch, length, -1))
+""",
+        (("scores + mask", "scores * mask"), ("math.sqrt(self.head_dim)", "self.head_dim")),
+    ),
 )

@@ -326,4 +326,21 @@ class PositionalEncoding(nn.Module):
 """,
         (("x.size()[1], :]", "x.size()[0], :]"),),
     ),
+    Program(
+        "get_1d_rope",
+        "sinusoidal_positions",
+        """
+import math
+
+import torch
+
+def get_1d_rope(seq_len, d_model):
+    places = torch.arange(0, seq_len).unsqueeze(1).float()
+    rates = torch.exp(torch.arange(0, d_model, 2).float() * -(math.log(10000.0) / d_model))
+    table = torch.zeros(seq_len, d_model)
+    table[:, 0::2], table[:, 1::2] = torch.sin(places * rates), torch.cos(places * rates)
+    return table
+""",
+        (("math.log(10000.0)", "math.log(1000.0)"),),
+    ),
 )

@@ -221,4 +221,22 @@ class Dense:
 """,
         (("x @ self.w + self.b", "x @ self.w - self.b"),),
     ),
+    Program(
+        "FeedForwardNetwork",
+        "feed_forward",
+        """
+from torch import nn
+
+class FeedForwardNetwork(nn.Module):
+    def __init__(self, input: int, hidden_layer_factor: int, output: int, bias: bool, dropout: float):
+        super().__init__()
+        self.hidden = nn.Linear(input, hidden_layer_factor * input, bias)
+        self.projections = nn.Linear(hidden_layer_factor * input, output, bias)
+        self.gelu, self.drop = nn.GELU(), nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.drop(self.projections(self.gelu(self.hidden(x))))
+""",
+        (("self.gelu(self.hidden(x))", "self.hidden(x)"),),
+    ),
 )

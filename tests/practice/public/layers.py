@@ -596,4 +596,91 @@ class EncoderLayer(nn.Module):  # Its norms are made in each call
 """,
         (("self.fc(inputs) + inputs", "self.fc(inputs)"),),
     ),
+    Program(
+        "Decoder",
+        "decoder_stack",
+        """
+import torch
+from torch import nn
+
+class EncoderBlock(nn.Module):
+    def __init__(self, width, heads, factor):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.feed_forward = nn.Sequential(nn.Linear(width, factor * width), nn.ReLU(), nn.Linear(factor * width, width))
+
+    def forward(self, values, keys, queries, mask):
+        x = self.norm1(self.attention(queries, keys, values, key_padding_mask=~mask[:, 0, 0])[0] + queries)
+        return self.norm2(self.feed_forward(x) + x)
+
+class DecoderBlock(nn.Module):
+    def __init__(self, width, heads, factor):
+        super().__init__()
+        self.attention, self.norm = nn.MultiheadAttention(width, heads, batch_first=True), nn.LayerNorm(width)
+        self.encoder_block = EncoderBlock(width, heads, factor)
+
+    def forward(self, x, values, keys, src_mask, trg_mask):
+        queries = self.norm(self.attention(x, x, x, attn_mask=~trg_mask[0, 0])[0] + x)
+        return self.encoder_block(values, keys, queries, src_mask)
+
+class Decoder(nn.Module):  # Its layers hold a block of the encoder
+    def __init__(self, trg_vocab_size, max_length, embed_size, num_heads, num_layers, forward_expansion, device):
+        super().__init__()
+        self.device = device
+        self.words, self.positions = nn.Embedding(trg_vocab_size, embed_size), nn.Embedding(max_length, embed_size)
+        self.layers = nn.ModuleList([DecoderBlock(embed_size, num_heads, forward_expansion) for _ in range(num_layers)])
+        self.fc_out = nn.Linear(embed_size, trg_vocab_size)
+
+    def forward(self, x, enc_out, src_mask, trg_mask):
+        positions = torch.arange(0, x.shape[1]).expand(x.shape).to(self.device)
+        out = self.words(x) + self.positions(positions)
+        for layer in self.layers:
+            out = layer(out, enc_out, enc_out, src_mask, trg_mask)
+        return self.fc_out(out)
+""",
+        (("self.words(x) + self.positions(positions)", "self.words(x)"),),
+    ),
+    Program(
+        "TransformerBlock",
+        "encoder_layer",
+        """
+import numpy as np
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) + beta
+
+class Attention:
+    def __init__(self, d_model, num_heads, use_rope=False):
+        self.num_heads, self.d_k, self.use_rope = num_heads, d_model // num_heads, use_rope
+        self.W_q, self.W_k, self.W_v, self.W_o = (np.random.normal(0, 0.02, (d_model, d_model)) for _ in range(4))
+
+    def forward(self, x, mask=None, positions=None):
+        heads = (*x.shape[:2], self.num_heads, self.d_k)
+        q, k, v = ((x @ w).reshape(heads).transpose(0, 2, 1, 3) for w in (self.W_q, self.W_k, self.W_v))
+        scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(self.d_k)
+        scores = scores if mask is None else np.where(mask, -1e9, scores)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return (e / e.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ self.W_o
+
+class FeedForward:
+    def __init__(self, d_model, d_ff):
+        self.W1, self.b1 = np.random.normal(0, 0.02, (d_model, d_ff)), np.zeros(d_ff)
+        self.W2, self.b2 = np.random.normal(0, 0.02, (d_ff, d_model)), np.zeros(d_model)
+
+    def forward(self, x):
+        return np.maximum(x @ self.W1 + self.b1, 0) @ self.W2 + self.b2
+
+class TransformerBlock:
+    def __init__(self, d_model, num_heads, d_ff, use_rope=False):
+        self.attention, self.ffn = Attention(d_model, num_heads, use_rope), FeedForward(d_model, d_ff)
+        self.ln1_gamma, self.ln1_beta = np.ones(d_model), np.zeros(d_model)
+        self.ln2_gamma, self.ln2_beta = np.ones(d_model), np.zeros(d_model)
+
+    def forward(self, x, mask=None, positions=None):
+        x = x + self.attention.forward(layer_norm(x, self.ln1_gamma, self.ln1_beta), mask, positions)
+        return x + self.ffn.forward(layer_norm(x, self.ln2_gamma, self.ln2_beta))
+""",
+        (("self.ln2_gamma, self.ln2_beta))", "self.ln1_gamma, self.ln1_beta))"),),
+    ),
 )

@@ -417,4 +417,47 @@ class FeedForward(nn.Module):
 """,
         (("nn.GELU(), ", ""),),
     ),
+    Program(
+        "TinyGPT",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+CONTEXT, HEADS = 128, 4
+
+class Block(nn.Module):
+    def __init__(self, width, heads, ctx):
+        super().__init__()
+        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.heads, self.qkv, self.proj = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.register_buffer("mask", torch.tril(torch.ones(ctx, ctx)))
+
+    def attend(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        scores = (q @ k.transpose(-2, -1) / q.size(-1) ** 0.5).masked_fill(self.mask[: x.size(1), : x.size(1)] == 0, float("-inf"))
+        return self.proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        x = x + self.attend(self.ln1(x))
+        return x + self.ffn(self.ln2(x))
+
+class TinyGPT(nn.Module):
+    def __init__(self, vocab_size, d_model, n_heads, n_layers, ctx):
+        super().__init__()
+        self.tok_emb, self.pos_emb = nn.Embedding(vocab_size, d_model), nn.Embedding(ctx, d_model)
+        self.blocks = nn.Sequential(*[Block(d_model, n_heads, ctx) for _ in range(n_layers)])
+        self.ln_f, self.head = nn.LayerNorm(d_model), nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.tok_emb.weight
+
+    def forward(self, idx):
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(idx.size(1)))
+        logits = self.head(self.ln_f(self.blocks(x)))
+        return logits.view(idx.size(0) * idx.size(1), -1), None
+
+model = TinyGPT(65, 64, HEADS, 2, CONTEXT)
+""",
+        (("self.tok_emb(idx) + self.pos_emb", "self.tok_emb(idx) - self.pos_emb"),),
+    ),
 )

@@ -501,4 +501,46 @@ def top_k_decode(logits, k=50, temperature=1.0):
 """,
         (("last < least", "last > least"), ("/ temperature", "* temperature")),
     ),
+    Program(
+        "generate",
+        "generate",
+        """
+import torch
+
+def generate(model, ids, max_new_tokens, mode, T, k, p, use_cache=True):
+    cache, current = None, ids
+    for _ in range(max_new_tokens):
+        if use_cache:
+            logits, cache = model(current, cache)
+        else:
+            logits, _ = model(ids, None)
+        scores = logits[:, -1, :] / T
+        if mode == "greedy":
+            current = scores.argmax(-1, keepdim=True)
+        elif mode == "top-k":
+            least = torch.topk(scores, k=k).values[:, -1:]
+            current = torch.multinomial(scores.masked_fill(scores < least, float("-inf")).softmax(-1), 1)
+        else:
+            current = torch.multinomial(scores.softmax(-1), 1)
+        ids = torch.cat([ids, current], dim=1)
+    return ids
+""",
+        (("[ids, current]", "[current, ids]"),),
+    ),
+    Program(
+        "merge",
+        "merge_pair",
+        """
+from typing import List, Tuple
+
+def merge(token: List[int], pair: Tuple[int, int], new_id: int) -> List[int]:
+    out, i = [], 0
+    while i < len(token):
+        is_pair = i + 1 < len(token) and (token[i], token[i + 1]) == pair
+        out.append(new_id if is_pair else token[i])
+        i += 2 if is_pair else 1
+    return out
+""",
+        (("i += 2 if is_pair else 1", "i += 1"),),
+    ),
 )

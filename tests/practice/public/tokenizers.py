@@ -87,4 +87,38 @@ class CharTokenizer:
 """,
         (("symbols[i] + symbols[i + 1])", "symbols[i + 1] + symbols[i])"),),
     ),
+    Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+import re
+from typing import Dict, Tuple
+
+class BPETokenizer:
+    def __init__(self, merges: Dict[Tuple[int, int], int], vocab: Dict[int, bytes], special_token_map: Dict[str, int]):
+        self.merges, self.vocab, self.special = merges, vocab, special_token_map
+        self.pattern = re.compile("(" + "|".join(map(re.escape, special_token_map)) + ")") if special_token_map else None
+
+    def encode(self, text):
+        ids = []
+        for part in self.pattern.split(text) if self.pattern else [text]:
+            if part in self.special:
+                ids.append(self.special[part])
+                continue
+            piece = list(part.encode("utf-8"))
+            for pair, new_id in self.merges.items():
+                out, i = [], 0
+                while i < len(piece):
+                    is_pair = tuple(piece[i : i + 2]) == pair
+                    out.append(new_id if is_pair else piece[i])
+                    i += 2 if is_pair else 1
+                piece = out
+            ids += piece
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+""",
+        (("ids.append(self.special[part])", "pass"),),
+    ),
 )

@@ -156,6 +156,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("source masked, biases", given(5) | biased | {"encoder_mask": short}, SOURCE),
         Probe("single", one() | bare, SINGLE, UNBATCHED),
         Probe("single, masked", one() | bare | {"mask": MASK & lower}, SINGLE, UNBATCHED),
+        Probe("single, inner biases", one() | inner, SINGLE, UNBATCHED),
+        Probe("single, biases", one() | biased, SINGLE, UNBATCHED),
+        Probe("single, norms without biases", one() | draw.weights(PREFIXES, norm_biases=False), SINGLE, UNBATCHED),
+        Probe("single, norms without weights", one() | draw.weights(PREFIXES, norms=False), SINGLE, UNBATCHED),
         Probe("single, inner biases, masked", one() | inner | {"mask": MASK & lower}, SINGLE, UNBATCHED),
     )
 

@@ -84,6 +84,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("square", {"x": draw.sequence(3, 6)} | bare, BATCH),
         Probe("single", {"x": draw.sequence(5)} | bare, SINGLE, UNBATCHED),
         Probe("single, biases", {"x": draw.sequence(5)} | biased, SINGLE, UNBATCHED),
+        Probe("single, inner biases", {"x": draw.sequence(5)} | inner, SINGLE, UNBATCHED),
+        Probe("single, norms without biases", {"x": draw.sequence(5)} | draw.weights(("",), norm_biases=False), SINGLE, UNBATCHED),
+        Probe("single, norms without weights", {"x": draw.sequence(5)} | draw.weights(("",), norms=False), SINGLE, UNBATCHED),
         Probe("single, masked", {"x": draw.sequence(5), "mask": MASK} | bare, SINGLE, UNBATCHED),
         Probe("single, inner biases, masked", {"x": more.sequence(5), "mask": MASK} | inner, SINGLE, UNBATCHED),
     )

@@ -189,6 +189,13 @@ ACTIVATIONS = (
     (TEXTS["activation_squared_relu"], lambda x: relu(x) ** 2),
 )
 
+
+def _expansion(inputs: Inputs) -> int | None:
+    """Return the inner width as a multiple of the outer one; None if it is none."""
+    inner, outer = inputs["up_weight"].shape
+    return None if inner % outer else int(inner // outer)
+
+
 EXERCISE = Exercise(
     name="feed_forward",
     definition=definition,
@@ -203,6 +210,7 @@ EXERCISE = Exercise(
         ROLES("activation", neutral=lambda inputs: lambda x: x * (x > 0)),
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("intermediate_size", extent("up_weight", 0)),
+        ROLES.size("expansion", _expansion),
         ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ),
     probes=probes,

@@ -285,6 +285,8 @@ EXERCISE = Exercise(
         ROLES("num_beams", neutral=1, off=1),
         ROLES("repetition_penalty", neutral=1.0, off=1.0),
         ROLES("do_sample", neutral=False),
+        ROLES("mode", neutral="greedy"),
+        ROLES("use_cache", neutral=False),
         ROLES("rng", neutral=None),
         *ROLES.each("src", "src_mask", "start_token", "tgt_tokenizer"),
         ROLES("src_tokenizer", neutral=lambda inputs: LETTERS),

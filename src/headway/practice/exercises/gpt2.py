@@ -97,8 +97,17 @@ MISTAKES = (
 TAKES = optional(Convention(encode=changed(token_ids=lambda ids: ids.tolist())))
 
 
+def _of_flat(answer: Any, inputs: Inputs) -> Any:
+    """Return logits (batch · seq_len, vocab_size) as (batch, seq_len, vocab_size)."""
+    answer = first_of_tuple(2)(answer, inputs)
+    shape = inputs["token_ids"].shape
+    is_flat = getattr(answer, "ndim", 0) == 2 and len(shape) == 2 and len(answer) == shape[0] * shape[1]
+    return answer.reshape(*shape, -1) if is_flat else answer
+
+
 RETURNS = optional(
     Convention(TEXTS["returns_logits_loss"], decode=first_of_tuple(2)),
+    Convention(TEXTS["returns_flat_logits"], decode=_of_flat, source=r"(view|reshape)\("),
     Convention(
         TEXTS["last_position_only"], decode=first_of_tuple(2), steps={"finish": lambda logits: logits[..., -1:, :]}, source=r"targets"
     ),

@@ -182,6 +182,14 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+OF_GROUPS = Convention(
+    TEXTS["mask_of_groups"],
+    lambda inputs: inputs | {"mask": inputs["mask"][:, :, None]} if getattr(inputs.get("mask"), "ndim", 0) == 4 else inputs,
+    role="mask",
+    used_source=r"(view|reshape)\((?:[^()]*,){4}[^()]*\)",
+)
+"""The shape of a mask for scores (batch, key-value heads, groups, queries, keys)."""
+
 EXERCISE = Exercise(
     name="grouped_query_attention",
     definition=definition,
@@ -197,7 +205,7 @@ EXERCISE = Exercise(
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
         MASK_FORMS,
-        MASK_SHAPES,
+        (*MASK_SHAPES, OF_GROUPS),
         GROUPED_WRAPPED,
         POSITIONS_FIRST,
         ROTATED,

@@ -164,6 +164,6 @@ EXERCISE = Exercise(
         (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
     ),
     recoveries=(TEXTS.recovery("theta", "frequencies", measure=_theta, wrong=given_or, right=10000.0, right_name="10000"),),
-    related=("rotary",),
+    related=("rotary", "sinusoidal_positions"),
     is_trained_through=False,
 )

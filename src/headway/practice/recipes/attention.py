@@ -225,7 +225,10 @@ MASK_SHAPES = (
         used_source=r"(view|reshape)\([^\n]*(batch|\bb)\w* *\* *(self\.)?\w*head|(view|reshape)\([^\n]*head\w* *\* *\w*(batch|\bb)",
     ),
     Convention(
-        TEXTS["mask_of_all"], _matrix, role="mask", used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis), *\1|unsqueeze\(0\)\.unsqueeze\(0\)"
+        TEXTS["mask_of_all"],
+        _matrix,
+        role="mask",
+        used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis)(, *(\1|\.\.\.))*(, *:)*\]|mask\w*\.unsqueeze\(0\)|unsqueeze\(0\)\.unsqueeze\(0\)",
     ),
     *OF_PADDING,
 )

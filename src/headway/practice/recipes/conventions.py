@@ -118,7 +118,7 @@ OVER_ROWS = (
 """Pattern of the source of a function that reduces over the second axis alone."""
 
 OF_MATRICES = (
-    r"\A(?=(.|\n)*(@ *|dot\([\w.]+, *)[\w.]+\.T\b)(?!(.|\n)*(transpose\([^()]*,|swapaxes|permute|einsum|batch|(axis|dim) *= *(2|3|-2)\b|shape\[2\]|:, *:,"
+    r"\A(?=(.|\n)*(@ *|(dot|matmul)\([\w.]+, *)[\w.]+\.T\b)(?!(.|\n)*(transpose\([^()]*,|swapaxes|permute|einsum|batch|(axis|dim) *= *(2|3|-2)\b|shape\[2\]|:, *:,"
     r"|\w+, *\w+, *\w+ *= *\w+\.(shape|size)))"
 )
 """Pattern of the source of a file whose functions all take matrices, such as scores = Q @ K.T."""

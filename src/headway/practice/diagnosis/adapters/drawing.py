@@ -167,8 +167,7 @@ class DrawnCall(Call):
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function, with a generator if it takes one."""
-        given = {name: self._generator(name) if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
-        return super().invoke(given)
+        return super().invoke(_with_generators(self, arguments, self.spy))
 
     def _run(self, inputs: Inputs, spy: Spy) -> Any:
         self.spy = spy
@@ -229,12 +228,21 @@ class DrawnCall(Call):
                 answer[token] += end - start
         return (answer / answer.sum()).astype(numpy.float32)
 
-    def _generator(self, name: str) -> Any:
-        if "seed" in name:
-            return 0
-        if self.library == "torch":
-            return importlib.import_module("torch").Generator()
-        return importlib.import_module("jax").random.PRNGKey(0) if self.library == "jax" else Generator(self.spy)
+
+def _with_generators(call: Call, arguments: Mapping[str, Any], spy: Spy) -> dict[str, Any]:
+    """Return the arguments with a generator, a key or a seed for each parameter for one."""
+    return {
+        name: _generator(name, call.library, spy) if call.binding.role_of[name].name == "rng" else value
+        for name, value in arguments.items()
+    }
+
+
+def _generator(name: str, library: str, spy: Spy) -> Any:
+    if "seed" in name:
+        return 0
+    if library == "torch":
+        return importlib.import_module("torch").Generator()
+    return importlib.import_module("jax").random.PRNGKey(0) if library == "jax" else Generator(spy)
 
 
 @dataclass
@@ -251,9 +259,7 @@ class LikeliestCall(Call):
         spy = Spy(choice=None)
         self.weights = spy.weights
         with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
-            generator = Generator(spy)
-            random = {name: 0 if "seed" in name else generator for name in arguments if self.binding.role_of[name].name == "rng"}
-            return super().invoke({**arguments, **random})
+            return super().invoke(_with_generators(self, arguments, spy))
 
 
 def _split_interval(

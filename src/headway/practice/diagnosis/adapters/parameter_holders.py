@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-DATA = ("value", "values", "val", "array", "tensor")
+DATA = ("value", "values", "val", "array", "tensor", "param", "params", "weight", "weights")
 GRAD = ("gradient", "gradients", "g", "derivative")
 """Other names for the array and the gradient of a parameter."""
 

@@ -49,6 +49,11 @@ FEWEST = Role(
 )
 SPECIAL = Role("special_tokens", ("specials", "special_toks", "allowed_special"), neutral=None)
 
+SPECIAL_IDS = Role(
+    "special_token_ids",
+    ("special_token_map", "special_tokens_map", "special_token_dict", "special_tokens_dict", "special_token_to_id", "special_to_id"),
+)
+
 
 def _texts(token: bytes) -> str:
     return token.decode("latin-1")
@@ -91,7 +96,7 @@ OWN_SPECIAL = "bytes and own special tokens"
 SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus)), OWN_SPECIAL: lambda corpus: 256}
 """Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
 
-HELD = (VOCAB, MERGES, SPECIAL, VOCAB_PATH, MERGES_PATH, NAME)
+HELD = (VOCAB, MERGES, SPECIAL, SPECIAL_IDS, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
 
 UNKNOWN = r"(?i)<\|?unk(nown)?\|?>|\[unk\]"
@@ -203,7 +208,8 @@ class TokenizerCall(Call):
             merges = [tuple(pair) for pair in arguments["merges"]]
             extra = {token.encode(): 256 + len(merges) + place for place, token in enumerate(specials or ())}
             vocab, merges_given = GIVEN[self.given](merges, extra)
-            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials}
+            ids = {token.decode(): place for token, place in extra.items()}
+            return {"vocab": vocab, "merges": merges_given, "special_tokens": specials, "special_token_ids": ids}
         corpus, count = arguments["corpus"], arguments["num_merges"]
         path = folder / "corpus.txt"
         if PATH.name in self._taken:
@@ -290,7 +296,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return []
     required = bind_parameters(subject.parameters, HELD, unnamed=())
-    takes_special = any(fits_name(each.name, SPECIAL) and not _has_own(each) for each in subject.parameters)
+    takes_special = any(fits_name(each.name, role) and not _has_own(each) for each in subject.parameters for role in (SPECIAL, SPECIAL_IDS))
     special = ("special_tokens",) if takes_special else ()
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})

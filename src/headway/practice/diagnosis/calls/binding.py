@@ -96,6 +96,7 @@ def bind_parameters(
     """
     bound: dict[str, Role] = {}
     free = list(roles)
+    exact = {parameter.name for parameter in parameters} & {role.name for role in roles if not role.is_size}
     for parameter in parameters:
         if parameter.name in flags:
             asked = next((role for role in free if role.name == "is_causal"), None)
@@ -103,7 +104,8 @@ def bind_parameters(
                 bound[parameter.name] = asked or Role(f"{NO_EFFECT}{parameter.name}", neutral=False)
             free = [role for role in free if role is not asked]
             continue
-        role = next((role for role in free if fits_name(parameter.name, role)), None)
+        meant = (role for role in free if fits_name(parameter.name, role))
+        role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
         is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)

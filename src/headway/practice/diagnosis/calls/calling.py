@@ -261,6 +261,7 @@ class Call:
             name
             for name, role in self.binding.role_of.items()
             if role.off is not MISSING and type(defaults.get(name)) in (int, float) and defaults[name] != role.off
+            if not (role.name in OFF_AT_ZERO and defaults[name] == 0)
         }
 
     def _check_ranks(self, inputs: Inputs) -> None:
@@ -299,6 +300,10 @@ class Call:
             return value.astype(numpy.complex64)
         is_wide = _is_floating(value) and value.dtype != numpy.float16
         return value.astype(as_dtype(DTYPES[self.library], numpy)) if is_wide else value
+
+
+OFF_AT_ZERO = ("top_k", "top_p")
+"""Roles of filters that 0 turns off as well."""
 
 
 def returns_value(subject: Subject) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -29,7 +30,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     optional_fields,
 )
-from headway.practice.diagnosis.classes.flax_modules import random_keys
+from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
@@ -170,6 +171,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
+    keys |= _initializers(constructor, subject)
     used = {config, *dropouts, *flags, *keys}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
@@ -217,6 +219,14 @@ def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> d
     """Return the parameters for a dict of weights by name, and for the number of the layer that it is read at, with values."""
     dicts = {each.name: StateDict() for each in parameters if each.default is each.empty and reads_state_dict(each.name, subject)}
     return {**dicts, **{each.name: PLACE for each in parameters if dicts and re.fullmatch(r"(layer|block)_?(id|idx|index|num)", each.name)}}
+
+
+def _initializers(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return the required fields for initializers of a module of Flax, with one."""
+    if not (inspect.isclass(subject.value) and issubclass(subject.value, FlaxHolder)):
+        return {}
+    names = [each.name for each in parameters if each.default is each.empty and re.search(r"(^|_)init(ializer)?$", each.name)]
+    return {name: import_module("jax").nn.initializers.normal() for name in names}
 
 
 class Idle:
@@ -409,7 +419,8 @@ def _constructor_bindings(
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
         value = False if parameter.annotation in (bool, "bool") else _neutral_value(parameter)
-        if value is NOTHING and width is not None and (re.fullmatch(OWN_WIDTH, parameter.name) or _is_width(parameter.name)):
+        is_own = re.fullmatch(OWN_WIDTH, parameter.name) is not None and "bool" not in str(parameter.annotation)
+        if width is not None and (is_own or (value is NOTHING and _is_width(parameter.name))):
             bound[parameter.name] = width
         elif value is NOTHING and "vocab" in snake(parameter.name) and not any("vocab" in role.name for role in roles):
             fixed[parameter.name] = UNUSED_SIZE  # of a part that embeds no tokens

@@ -180,6 +180,8 @@ class InstanceCall(Call):
         """Return True for a class with rotary positions, which need heads of even width."""
         if self.construction.wired is not None or self.construction.is_unrotated:
             return False
+        if any(each.default is False and re.search(ROTARY_SOURCE, each.name, re.IGNORECASE) for each in self.subject.parameters):
+            return False  # only on request
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
         return takes_tables or bool(re.search(ROTARY_SOURCE, self.subject.own_source, re.IGNORECASE))
 

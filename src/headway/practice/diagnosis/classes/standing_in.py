@@ -140,10 +140,13 @@ LAYERS_OF_TORCH = ("TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
 def is_layer(module: Any) -> bool:
-    """Return True for a layer: a module with attention and a feed-forward that holds no other such module."""
+    """Return True for a layer: a module with attention and a feed-forward that holds no other such module, unless it attends itself."""
     if type(module).__name__ in LAYERS_OF_TORCH:
         return True
-    return is_block(module) and not any(is_block(each) for each in every_part(module) if each is not module)
+    if not is_block(module):
+        return False
+    attends = any(kind_of(str(name)) == "attention" for name, _ in children(module))
+    return attends or not any(is_block(each) for each in every_part(module) if each is not module)
 
 
 def _owners(module: Any) -> Iterator[Any]:

@@ -121,11 +121,19 @@ def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequen
         return
     defined = _attributes_set(owner, nodes) | _held_by_modules(owner)
     lines = {line for code in codes for _, _, line in code.co_lines()}
+    of_inner = {id(inner) for function in nodes if isinstance(function, ast.FunctionDef) for inner in _in_classes(function)}
     for node in nodes:
-        if not is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
+        if id(node) in of_inner or not is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
             continue
         if node.attr not in defined and not hasattr(owner, node.attr) and not node.attr.startswith("__"):
             yield node.lineno, AttributeError(f"'{owner.__name__}' object has no attribute '{node.attr}'")
+
+
+def _in_classes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield the nodes of the classes that a function defines."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.ClassDef):
+            yield from ast.walk(node)
 
 
 def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
