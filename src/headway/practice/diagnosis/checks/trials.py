@@ -333,13 +333,14 @@ def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answer
     """
     every: list[Trial] = []
     longest = 0
-    num_known = 0
+    num_known, has_ended = 0, False
     for trial in _trials_under(call, exercise, memory, answered_probes, begins_right=True):
         every.append(trial)
         longest = max(longest, len(trial.probes))
-        unseen = list(itertools.islice(answered_probes.values(), num_known, None)) if len(answered_probes) > num_known else []
-        num_known += len(unseen)
-        if not trial.answers and any(known is not None and _ends_search(known[0]) for known in unseen):
+        new = [*itertools.islice(answered_probes.values(), num_known, None)] if len(answered_probes) > num_known else []
+        num_known += len(new)
+        has_ended |= any(known is not None and _ends_search(known[0]) for known in new)
+        if has_ended and not trial.answers:
             return []
         if trial.answers and trial.matches() and len(trial.probes) == longest:
             break
