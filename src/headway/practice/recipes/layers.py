@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -69,12 +70,25 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
     return activations.scaled(activations.normed(x, ddof=ddof), weight, bias)
 
 
+def _of_deviation(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Layer norm by the standard deviation plus eps."""
+    divided = (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + eps)
+    return activations.scaled(divided, weight, bias)
+
+
+OF_DEVIATION = r"np\.std\([\s\S]*std\w* *\+"
+"""Pattern of the source of a norm that divides by the standard deviation plus eps, in NumPy."""
+
 SAMPLE_NORM = optional(
     Convention(
         TEXTS["norm_divides_by_sample_deviation"],
         steps={"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
         used_source=r"\.std\(",
-    )
+    ),
+    *(
+        Convention(TEXTS["norm_divides_by_deviation"], steps={"norm": partial(_of_deviation, eps=eps)}, used_source=OF_DEVIATION)
+        for eps in (1e-6, 1e-5)
+    ),
 )
 """The norm inside a layer; the one of the file is judged by itself."""
 

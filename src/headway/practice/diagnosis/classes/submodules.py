@@ -196,11 +196,12 @@ def _classes(library: str) -> dict[Kind, Any]:
 
         def forward(self, *others: Any, **named: Any) -> Any:
             spec = self.spec
+            is_causal = spec.is_causal or any(value is True and re.search("mask|causal", name) for name, value in named.items())
             query, *rest = _in_order(others, named, spec.operands)
             key, value, mask = _operands(query, rest)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
             answer = functions.multi_head_attention(
-                query, key, value, weights, num_heads=spec.num_heads, mask=_read(mask), is_causal=spec.is_causal
+                query, key, value, weights, num_heads=spec.num_heads, mask=_read(mask), is_causal=is_causal
             )
             return answer if spec.num_returned == 1 else (answer, *[None] * (spec.num_returned - 1))
 
