@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -303,12 +304,18 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     for library in libraries:
         ways: list[list[Trial]] = []
         calls: list[tuple[Call, Answered]] = [(call, {}) for call in calls_of(subject, exercise, library)]
+        raising: Counter[int] = Counter()
         for place, (call, answered) in enumerate(calls):
             call.place = place
-            if library in MOST_CALLS and (right := _right_from_the_first(call, exercise, memory, answered)):
+            if library not in MOST_CALLS or raising[_construction(call)] >= MOST_RAISING:
+                continue
+            if right := _right_from_the_first(call, exercise, memory, answered):
                 return right
+            raising[_construction(call)] += _raises_always(answered)
         memory.num_calls = 0
         for call, answered in calls:
+            if not answered and raising[_construction(call)] >= MOST_RAISING:
+                continue
             tried = _until_right(_trials_under(call, exercise, memory, answered))
             if call.is_guessed and not any(trial.without_refused().is_right() for trial in tried):
                 continue
@@ -324,6 +331,21 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             return found
         trials = trials or found
     return trials
+
+
+MOST_RAISING = 2
+"""Calls of one reading of a class that raise for every input, after which other places of its weights are not tried."""
+
+
+def _construction(call: Call) -> int:
+    """Return the id of the reading of a class, or of the call itself for a function."""
+    return id(getattr(call, "construction", call))
+
+
+def _raises_always(answered: Answered) -> bool:
+    """Return True if there are outputs, and all of them are exceptions."""
+    known = [each[0] for each in answered.values() if each is not None]
+    return bool(known) and all(isinstance(answer, Raised) for answer in known)
 
 
 def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answered_probes: Answered) -> list[Trial]:
