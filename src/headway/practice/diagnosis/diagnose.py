@@ -154,9 +154,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)
-    stages = [(trials, alone), (narrower, alone), (trials, (pairs,)), (narrower, (pairs,))]
     is_narrower = any(fewer is not trial for fewer, trial in zip(narrower, trials, strict=True))
-    for considered, ways in stages if is_narrower else stages[::2]:
+    for considered, ways in [(trials, alone), *([(narrower, alone)] if is_narrower else []), (narrower, (pairs,))]:
         right = _first_right(considered) or _first_right(each.within_branches() for each in considered)
         if right is not None:
             return _correct(subject, exercise, right)
@@ -219,12 +218,23 @@ def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[
     candidates = [trial for trial in candidates if trial.has_answers and not trial.matches() and not _is_misread(trial)]
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
         candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
+        candidates.sort(key=lambda trial: (-_num_nearly_explained(trial), sum(each.name is not None for each in trial.conventions)))
     found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
     if way is pairs:  # a pair whose steps raise would explain every misinterpreted call
         return found if len({each.cause.name for each in found}) <= MOST_PAIRS else []
     if found:
         return found
     return [explanation for trial in candidates for explanation in way(subject, trial)]
+
+
+NUM_SMALLEST = 2
+"""Number of the smallest probes from which the likeliest convention of a program with two mistakes is read."""
+
+
+def _num_nearly_explained(trial: Trial) -> int:
+    """Return the number of the smallest probes that a single mistake explains, such as those of one position, which show few mistakes."""
+    smallest = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs))[:NUM_SMALLEST]
+    return max((sum(trial.is_same(*pair, (mistake,)) for pair in smallest) for mistake in trial.exercise.mistakes), default=0)
 
 
 def _is_misread(trial: Trial) -> bool:

@@ -12,7 +12,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs, Mistake, Recovery
 
-NUM_PAIRS = 10_000
+NUM_PAIRS = 30_000
 """Pairs of mistakes that are tried for one subject, under all conventions together."""
 
 Found = TypeVar("Found")
