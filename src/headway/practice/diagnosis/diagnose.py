@@ -145,11 +145,10 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
 def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> Verdict:
     if not trials:
         return _without_binding(subject, exercise)
-    if not is_repeatable(trials) and exercise.name == "generate" and not trials[0].call.binding.takes("model"):  # it has no model to ask
-        return _not_understood(subject, exercise, trials[0], None)
-    if not is_repeatable(trials) and trials[0].call.is_instance and not may_vary(subject):  # it is a new instance that varies
-        return _not_understood(subject, exercise, trials[0], None)
     if not is_repeatable(trials):
+        has_no_model = exercise.name == "generate" and not trials[0].call.binding.takes("model")  # it has none to ask
+        if has_no_model or (trials[0].call.is_instance and not may_vary(subject)):  # it is a new instance that varies
+            return _not_understood(subject, exercise, trials[0], None)
         return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, cause_of_variation(trials)),))
     trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
