@@ -11,7 +11,7 @@ from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begi
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.reading.subject import Subject, first_method
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import PARTS_OF_CLASSES, fitting
@@ -48,8 +48,6 @@ OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 
 ROTATING = r"(?i)cos|sin|freq|theta|angle|polar|table|cis|rope|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
-
-DOCSTRING = r"^\s*[rf]?(\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3})"
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
@@ -106,7 +104,7 @@ def _source_of_positions(subject: Subject) -> str:
 
 def _body(subject: Subject) -> str:
     """Return the code of a function without its head and its docstring."""
-    return re.sub(DOCSTRING, "", subject.code.partition(":\n")[2], count=1)
+    return re.sub(rf"^\s*[rf]?({DOCSTRING})", "", subject.code.partition(":\n")[2], count=1)
 
 
 def _takes_three(subject: Subject) -> bool:

@@ -101,13 +101,9 @@ MISTAKES = (
 )
 
 
-def _log_softmax(logits: Any) -> Any:
-    return numpy.log(softmax(logits))
-
-
 OUTPUTS = (
     Convention(),
-    Convention(TEXTS["log_probabilities"], steps={"finish": _log_softmax}, used_source=r"(?i)log_?softmax"),
+    Convention(TEXTS["log_probabilities"], steps={"finish": functions.log_softmax}, used_source=r"(?i)log_?softmax"),
     Convention(TEXTS["probabilities"], steps={"finish": softmax}, used_source=r"(?i)softmax"),
 )
 

@@ -124,12 +124,6 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _log_softmax(logits: numpy.ndarray) -> numpy.ndarray:
-    shifted = logits - logits.max(-1, keepdims=True)
-    found: numpy.ndarray = shifted - numpy.log(numpy.exp(shifted).sum(-1, keepdims=True))
-    return found
-
-
 TURNED = changed(weight=lambda weight: numpy.ascontiguousarray(weight.T))
 
 
@@ -174,7 +168,9 @@ EXERCISE = Exercise(
                 called=r"dense_?layer|layer_?forward",
                 source="relu",
             ),
-            Convention(TEXTS["with_log_softmax"], steps={"finish": _log_softmax}, source=r"\A\s*(@.*\n)*class [\s\S]*\blog_softmax\("),
+            Convention(
+                TEXTS["with_log_softmax"], steps={"finish": functions.log_softmax}, source=r"\A\s*(@.*\n)*class [\s\S]*\blog_softmax\("
+            ),
         ),
     ),
     recoveries=RECOVERIES,

@@ -11,7 +11,7 @@ import numpy
 from headway import functions
 from headway.functions import NormWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
-from headway.practice.recipes.activations import normed, scaled
+from headway.practice.recipes.activations import divided_by_deviation, normed, scaled
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.layers import post_norm, pre_norm
@@ -74,9 +74,7 @@ def _output(inputs: Inputs) -> Inputs:
 
 
 def _norm(eps: float, *, is_of_deviation: bool = False) -> Norm:
-    if not is_of_deviation:
-        return partial(normed, eps=eps)
-    return lambda x: (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True, ddof=1) + eps)
+    return partial(divided_by_deviation, eps=eps, ddof=1) if is_of_deviation else partial(normed, eps=eps)
 
 
 NORMS = optional(

@@ -90,6 +90,11 @@ def normed(x: Any, *, axis: int | tuple[int, ...] = -1, eps: float = 1e-5, ddof:
     return (x - x.mean(axis, keepdims=True)) / numpy.sqrt(x.var(axis, keepdims=True, ddof=ddof) + eps)
 
 
+def divided_by_deviation(x: Any, *, eps: float, ddof: int = 0) -> Any:
+    """Layer norm without weights that divides by the standard deviation plus eps."""
+    return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True, ddof=ddof) + eps)
+
+
 def scaled(x: Any, weight: Any, bias: Any) -> Any:
     """Return x · weight + bias, of which either may be None."""
     x = x if weight is None else x * weight

@@ -72,8 +72,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
 
 def _of_deviation(x: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Layer norm by the standard deviation plus eps."""
-    divided = (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + eps)
-    return activations.scaled(divided, weight, bias)
+    return activations.scaled(activations.divided_by_deviation(x, eps=eps), weight, bias)
 
 
 OF_DEVIATION = r"np\.std\([\s\S]*std\w* *\+"

@@ -38,7 +38,7 @@ from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, read
 from headway.practice.diagnosis.classes.submodules import Submodule, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
-from headway.practice.diagnosis.reading.subject import Subject, defines
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
 from headway.practice.exercise import MISSING, Exercise, Role
 from headway.practice.names import fitting
 
@@ -480,9 +480,6 @@ def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
 def _is_identity(method: str, subject: Subject) -> bool:
     """Return True for a method that returns its operand as it is, next to the method that computes the part."""
     return re.search(rf"def {method}\(self, (\w+)[^\n]*:\s*({DOCSTRING})?\s*return \1 *(\n|\Z)", subject.code) is not None
-
-
-DOCSTRING = r"\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}"
 
 
 def _passes_on(method: Any) -> bool:

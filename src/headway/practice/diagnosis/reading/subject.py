@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
 
+DOCSTRING = r"\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}"
+"""Pattern of a docstring."""
+
 
 @dataclass(frozen=True)
 class Subject:
