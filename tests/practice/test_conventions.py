@@ -345,7 +345,6 @@ def create_layer_norm(dim, eps=1e-5):
 
 UNUSUAL = {
     "a function that makes a norm and its weights": (FACTORY, "create_layer_norm"),
-    "a scale that one head alone does not show": (SHARED_BY_HEADS.replace("math.sqrt(self.head_dim)", "math.sqrt(width)"), "SelfAttention"),
     "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
     "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),
 }
@@ -402,6 +401,11 @@ def test_a_decoder_of_tokens_that_are_no_bytes_is_no_part(tmp_path):
     (tmp_path / "mine.py").write_text(TOKENS_AS_TEXT)
     module = load_module(tmp_path / "mine.py", TOKENS_AS_TEXT)
     assert [recognised(each) for each in subjects_of(module, TOKENS_AS_TEXT)] == [None]
+
+
+def test_a_scale_that_one_head_alone_does_not_show_is_named_with_the_other_mistake(tmp_path):
+    text = SHARED_BY_HEADS.replace("math.sqrt(self.head_dim)", "math.sqrt(width)")
+    assert [cause.name for cause in verdict_on(tmp_path, text, "SelfAttention").causes] == ["split_before_projecting + scale"]
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -144,7 +144,8 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes exclude most pairs at the lowest cost
     recovered = [found for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
-    for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
+    mistakes = [mistake for mistake in trial.exercise.mistakes if not trial.is_undone_by(mistake)]
+    for pair in itertools.combinations([*recovered, *mistakes], 2):
         if not trial.memory.num_pairs:
             return
         trial.memory.num_pairs -= 1
