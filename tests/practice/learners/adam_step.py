@@ -96,6 +96,12 @@ def wrong_root_missing(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     return x - lr * m / (1 - beta1**t) / (v / (1 - beta2**t) + eps), m, v
 
 
+def wrong_root_of_correction_missing(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+    rate = lr * (1 - beta2**t) / (1 - beta1**t)
+    return x - rate * m / (np.sqrt(v) + eps), m, v
+
+
 def wrong_gradient_not_squared(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g
     return x - lr * m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + eps), m, v

@@ -52,6 +52,18 @@ class Wrong_decay_with_corrected_rate(_Base):
         state["m"], state["v"], state["t"] = m, v, t + 1
 
 
+class Wrong_root_of_correction_missing(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state.get("t", 1)
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        rate = group["lr"] * (1 - b2**t) / (1 - b1**t)
+        p -= rate * m / (v.sqrt() + group["eps"])
+        p -= group["lr"] * group["weight_decay"] * p
+        state["m"], state["v"], state["t"] = m, v, t + 1
+
+
 class Wrong_no_bias_correction(_Base):
     def one(self, p, grad, state, group):
         b1, b2 = group["betas"]

@@ -24,7 +24,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of
-from headway.practice.diagnosis.repair.remaining import PartOfRepair
+from headway.practice.diagnosis.repair.remaining import AND_REPAIRED, PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.exercise import Exercise
@@ -126,6 +126,8 @@ def with_repair(
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
+    if isinstance(repair, PartOfRepair) and any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names):
+        repair = None  # the known mistake alone explains the outputs
     if isinstance(repair, PartOfRepair):
         return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
     if repair is not None and chosen is subject and _is_coincidence(verdict, repair):

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Exercise, optional
-from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.recipes.optimizers import (
+    AFTER,
+    DECAY_MISTAKES,
+    EPSILONS,
+    FIXED_EPS,
+    OF_MATRICES,
+    ROLES,
+    SHARED,
+    STEPS,
+    definition,
+    probes,
+    recipe,
+)
 
 EXERCISE = Exercise(
     name="adamw",
@@ -13,7 +25,7 @@ EXERCISE = Exercise(
     roles=ROLES,
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
-    conventions=(optional(AFTER), EPSILONS, FIXED_EPS),
+    conventions=(optional(AFTER), OF_MATRICES, EPSILONS, FIXED_EPS),
     calls="optimizer",
     is_trained_through=False,
 )

@@ -147,18 +147,6 @@ SIZES = (
         role="vocab_size",
     ),
 )
-SOURCES = optional(
-    Convention(encode=lambda inputs: without(inputs, "text") | {"input_path": _file_with(inputs["text"])}, role="input_path"),
-    Convention(
-        TEXTS["takes_bytes_integers"], changed(text=lambda text: list(text.encode("utf-8"))), role="text", named=r"ids|tokens|bytes"
-    ),
-    Convention(TEXTS["takes_list_words"], changed(text=str.split), role="text", named=r"words"),
-    Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
-)
-
-
-def _uncut(text: str, specials: Any) -> list[str]:
-    return [text]
 
 
 def _ended(word: str) -> list[bytes]:
@@ -168,6 +156,34 @@ def _ended(word: str) -> list[bytes]:
 
 OF_ENDED_WORDS: Mapping[str, Step] = {"cut": lambda text, specials: text.split(), "symbols": _ended}
 ENDS_WORDS = "</w>"
+
+
+def _counted_words(inputs: Inputs) -> Inputs | None:
+    """Return the text as its words, whose characters and end are apart, with their counts; None with special tokens."""
+    words = Counter(" ".join((*word, ENDS_WORDS)) for word in inputs["text"].split())
+    return None if inputs.get("special_tokens") else inputs | {"text": dict(words)}
+
+
+SOURCES = optional(
+    Convention(encode=lambda inputs: without(inputs, "text") | {"input_path": _file_with(inputs["text"])}, role="input_path"),
+    Convention(
+        TEXTS["takes_bytes_integers"], changed(text=lambda text: list(text.encode("utf-8"))), role="text", named=r"ids|tokens|bytes"
+    ),
+    Convention(TEXTS["takes_list_words"], changed(text=str.split), role="text", named=r"words"),
+    Convention(
+        TEXTS["takes_counted_words"],
+        _counted_words,
+        role="text",
+        named=r"vocab|words?|freq|counts|splits",
+        file_source=ENDS_WORDS,
+        steps=OF_ENDED_WORDS,
+    ),
+    Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
+)
+
+
+def _uncut(text: str, specials: Any) -> list[str]:
+    return [text]
 
 
 def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:

@@ -35,7 +35,7 @@ def recipe(
     steps: Any,
     x: Any,
     encoder_output: Any,
-    num_heads: int,
+    num_heads: int = 1,
     mask: Any = None,
     encoder_mask: Any = None,
     is_causal: bool = True,
@@ -56,7 +56,7 @@ def recipe(
 
 
 def definition(
-    x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, is_causal: bool = True, **held: Any
+    x: Any, encoder_output: Any, num_heads: int = 1, mask: Any = None, encoder_mask: Any = None, is_causal: bool = True, **held: Any
 ) -> Any:
     """Return headway.functions' decoder layer."""
     weights = DecoderLayerWeights(
@@ -133,6 +133,9 @@ def probes() -> tuple[Probe, ...]:
     def one() -> Inputs:
         return {"x": draw.sequence(5), "encoder_output": draw.sequence(7)}
 
+    def headless(**chosen: Any) -> Inputs:
+        return layers.single_head(draw.weights(PREFIXES, **chosen))
+
     return (
         Probe("no masks", given() | bare, BATCH),
         Probe("biases", given() | biased, BATCH),
@@ -141,6 +144,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("norms without biases", given() | draw.weights(PREFIXES, norm_biases=False), BATCH),
         Probe("norms without weights", given() | draw.weights(PREFIXES, norms=False), BATCH),
         Probe("one length", given(5) | bare, BATCH),
+        Probe("one head", given() | headless(), BATCH),
+        Probe("one head, inner biases", given() | headless(biases=("up",)), BATCH),
+        Probe("one head, norms without weights", given() | headless(norms=False), BATCH),
+        Probe("one head, inner biases, norms without weights", given() | headless(biases=("up",), norms=False), BATCH),
         Probe("masked", given() | bare | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("masked, biases", given() | biased | {"mask": lower, "encoder_mask": source}, BOTH),
         Probe("masked, inner biases", given() | inner | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
@@ -255,7 +262,7 @@ EXERCISE = Exercise(
         *ROLES.each("x", "encoder_output", "key", "value", "mask", "encoder_mask"),
         *layers.weight_roles(PREFIXES),
         ROLES.size("is_causal", lambda inputs: True),
-        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
+        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs.get("num_heads", 1)),
         *layers.SIZES,
     ),
     probes=probes,

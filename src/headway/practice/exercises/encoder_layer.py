@@ -29,7 +29,7 @@ TEXTS = Texts("encoder_layer")
 ROLES = Roles("encoder_layer")
 
 
-def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
+def recipe(steps: Any, x: Any, num_heads: int = 1, mask: Any = None, **held: Any) -> Any:
     """The definition as named steps: those of recipes.layers, and of recipes.projections for the attention."""
 
     def attend(x: Any) -> Any:
@@ -38,7 +38,7 @@ def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) ->
     return steps.leave(layers.layer(steps, x, (attend, lambda x: layers.think(steps, x, held)), held), mask)
 
 
-def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
+def definition(x: Any, num_heads: int = 1, mask: Any = None, **held: Any) -> Any:
     """Return headway.functions' encoder layer."""
     weights = EncoderLayerWeights(
         layers.attention_weights(held), layers.norm_weights(held, 1), layers.feed_forward_weights(held), layers.norm_weights(held, 2)
@@ -73,6 +73,14 @@ def probes() -> tuple[Probe, ...]:
         Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=layers.PROJECTED), BATCH),
         Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
         Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
+        Probe("one head", {"x": draw.sequence(2, 5)} | layers.single_head(draw.weights(("",))), BATCH),
+        Probe("one head, inner biases", {"x": draw.sequence(2, 5)} | layers.single_head(inner), BATCH),
+        Probe("one head, norms without weights", {"x": draw.sequence(2, 5)} | layers.single_head(draw.weights(("",), norms=False)), BATCH),
+        Probe(
+            "one head, inner biases, norms without weights",
+            {"x": draw.sequence(2, 5)} | layers.single_head(draw.weights(("",), biases=("up",), norms=False)),
+            BATCH,
+        ),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
         Probe(
             "masked, norms without weights", {"x": draw.sequence(2, 5), "mask": MASK} | draw.weights(("",), norms=False), TEXTS["square"]
@@ -123,7 +131,7 @@ EXERCISE = Exercise(
     roles=(
         *ROLES.each("x", "query", "key", "value", "mask"),
         *layers.weight_roles(("",)),
-        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
+        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs.get("num_heads", 1)),
         *layers.SIZES,
     ),
     probes=probes,

@@ -125,8 +125,14 @@ def _masks() -> list[Inputs]:
     return [{"x": (each["x"] != 0).astype(numpy.int64)} for each in _examples()]
 
 
+def _with_lengths(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with the lengths of the sequences; None with a padding id, or with padding on the left."""
+    return None if "pad_id" in inputs or not _is_right_padded(inputs) else inputs | {"lengths": _lengths(inputs)}
+
+
 TAKES = optional(
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
+    Convention(encode=_with_lengths, role="lengths", source=r"def \w+\([^,()]+, *\w*len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),
     Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),

@@ -238,7 +238,7 @@ TAKES = optional(
 )
 FORMS = optional(
     Convention(TEXTS["in_halves"], steps=IN_HALVES, called=r"sin_?cos|timing_signal"),
-    Convention(TEXTS["in_halves"], steps=IN_HALVES, source=r"half_?dim"),
+    Convention(TEXTS["in_halves"], steps=IN_HALVES, source=r"(?i)half|depth *= *\w+ *//? *2|arange\((\w+\.)?\w+ *// *2[,)]"),
     Convention(TEXTS["tensor2tensor"], steps={**IN_HALVES, "exponents": inclusive}, is_whole=True),
 )
 """Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""

@@ -116,6 +116,10 @@ MISTAKES = (
     TEXTS.mistake("eps_inside_root", divide=lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)),
     TEXTS.mistake("eps_missing", eps=lambda eps: 0.0),
     TEXTS.mistake("root_missing", divide=lambda mean, square, eps, correction: mean / (square + eps)),
+    TEXTS.mistake(
+        "root_of_correction_missing",
+        divide=lambda mean, square, eps, correction: mean * correction / (numpy.sqrt(square) + eps / correction),
+    ),
     TEXTS.mistake("gradient_not_squared", square=lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient),
     TEXTS.mistake("average_squared", square=lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2),
     TEXTS.mistake(

@@ -107,7 +107,7 @@ TOP_LEFT = optional(
 UNLESS_MASKED = Convention(
     TEXTS["causal_unless_masked"],
     steps={"is_causal": lambda given: True, "combine": lambda mask, lower: lower if mask is None else mask},
-    source=r"is_causal *= *[^,\n]*mask is None|if \w*mask is None:\s*\w*mask *=.*(tril|triu|causal)",
+    source=r"is_causal *= *[^,\n]*mask is None|if (\w+ and )?\w*mask is None:\s*\w*mask *=.*(tril|triu|causal)",
 )
 """Attention whose source states that a given mask replaces the causal one."""
 

@@ -50,6 +50,8 @@ def attention_held(held: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def attention_weights(held: Mapping[str, Any], prefix: str = "") -> MultiHeadAttentionWeights:
     """Return the weights of one attention as headway.functions takes them."""
     own = attention_held(held, prefix)
+    if own["output_weight"] is None:
+        own["output_weight"] = projections.identity(held["down_weight"].shape[0], held["down_weight"])
     query, key, value, output = (LinearWeights(own[f"{part}_weight"], own[f"{part}_bias"]) for part in projections.PARTS)
     return MultiHeadAttentionWeights(query, key, value, output)
 
@@ -148,7 +150,8 @@ class Draw:
         for prefix in prefixes:
             held |= {f"{prefix}{part}_weight": drawn((width, width)) * (1.3 * size * width**-0.5) for part, size in sizes.items()}
             held |= {f"{prefix}{part}_bias": drawn(width) * 0.4 * SIZE * size for part, size in sizes.items() if part in biases}
-        held |= {"up_weight": drawn((inner, width)) * (width**-0.5 / SIZE), "down_weight": drawn((width, inner)) * (inner**-0.5 * SIZE)}
+        entering = SIZE if norms else 1.0  # size of what enters the feed-forward
+        held |= {"up_weight": drawn((inner, width)) * (width**-0.5 / entering), "down_weight": drawn((width, inner)) * (inner**-0.5 * SIZE)}
         if "up" in biases:
             held |= {"up_bias": drawn(inner) * 0.4, "down_bias": drawn(width) * 0.4 * SIZE}
         for place in range(1, len(prefixes) + 2):
@@ -160,6 +163,11 @@ class Draw:
         """Return weights with biases of zero."""
         held = self.weights(prefixes, biases=BIASED)
         return {name: numpy.zeros_like(value) if name.endswith("bias") else value for name, value in held.items()}
+
+
+def single_head(held: Inputs) -> Inputs:
+    """Return the weights of a layer whose attentions have one head and no output projection."""
+    return {name: value for name, value in held.items() if not name.endswith(("output_weight", "output_bias", "num_heads"))}
 
 
 BIASED = ("query", "key", "value", "output", "up")
@@ -206,7 +214,7 @@ def _norm_names(place: int, kind: str) -> tuple[str, ...]:
 
 
 def _head_dim(inputs: Inputs) -> int:
-    return int(inputs["down_weight"].shape[0]) // int(inputs["num_heads"])
+    return int(inputs["down_weight"].shape[0]) // int(inputs.get("num_heads", 1))
 
 
 def _longest(inputs: Inputs) -> int:
@@ -219,7 +227,7 @@ SIZES = (
     ROLES.size("head_dim", _head_dim),
     ROLES.size("value_dim", _head_dim),
     ROLES.size("intermediate_size", extent("up_weight", 0)),
-    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"]),
+    ROLES.size("num_kv_heads", lambda inputs: inputs.get("num_heads", 1)),
     ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
     ROLES.size("context_length", _longest),
     ROLES.size("seq_len", lambda inputs: max(int(inputs[name].shape[-2]) for name in ("x", "query") if name in inputs)),

@@ -16,15 +16,16 @@ TEXTS = Texts("shared/optimizers")
 
 
 def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
-    """The definition in the steps of recipes.adam, and: turn, slope, before, after; the output is every point after each step."""
+    """The definition in the steps of recipes.adam, and: turn, decay, slope, before, after; the output is every point after each step."""
     settings = one_step.Settings(**given)
-    rate, (beta1, beta2), weight_decay = settings.learning_rate, settings.decays, settings.weight_decay
+    rate, (beta1, beta2) = settings.learning_rate, settings.decays
     now = [numpy.asarray(point, numpy.float64) for point in points]
     moments = [(0 * point, 0 * point) for point in now]
     found: list[Any] = []
     for count, slopes in enumerate(gradients, 1):
         for place, slope in enumerate(slopes):
             point = now[place]
+            weight_decay = steps.decay(settings.weight_decay, point)
             slope = steps.slope(slope, point, weight_decay)
             t = steps.turn(count, place, len(now))
             decayed = steps.before(point, rate, weight_decay)
@@ -84,6 +85,14 @@ AFTER = Convention(
         "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * weight_decay),
     },
 )
+OF_MATRICES = optional(
+    Convention(
+        TEXTS["decays_matrices_only"],
+        steps={"decay": lambda weight_decay, point: weight_decay if numpy.ndim(point) > 1 else 0.0},
+        source=r"(\.ndim|\.dim\(\)|len\(\w+(\.\w+)*\.shape\)) *([<>]=?|==) *[12]\b",
+    )
+)
+"""An optimizer that leaves biases and the weights of norms, which are vectors, without decay."""
 EPSILONS = optional(Convention(EPS_HAT_WORDS, steps=EPS_HAT))
 
 

@@ -40,16 +40,23 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
         return function_calls(subject, exercise, library)
     exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject)))
     calls = instance_calls(subject, exercise, library, layer_assignments)
-    norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
-    without_norms = replace(exercise, roles=tuple(norms))
-    if not any(role.startswith("norm") for call in calls for role in call.assignment.roles):
-        calls = instance_calls(subject, without_norms, library, layer_assignments)
+    held = {role for call in calls for role in call.assignment.roles}
+    without_norms = _with_optional(exercise, r"^norm")
+    if not any(role.startswith("norm") for role in held) or not any(role.endswith("output_weight") for role in held):
+        absent = [pattern for pattern in (r"^norm", r"output_weight$") if not any(re.search(pattern, role) for role in held)]
+        calls = instance_calls(subject, _with_optional(exercise, "|".join(absent)), library, layer_assignments)
     if subject.has_wrong_parts:
         return _wired_calls(subject, without_norms, library)
     has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls
     return [*_wired_calls(subject, without_norms, library), *calls]
+
+
+def _with_optional(exercise: Exercise, pattern: str) -> Exercise:
+    """Return an exercise in which the weights whose names match are optional."""
+    roles = (replace(role, is_optional=True) if role.is_weight and re.search(pattern, role.name) else role for role in exercise.roles)
+    return replace(exercise, roles=tuple(roles))
 
 
 def _holds_only_weights(call: InstanceCall, exercise: Exercise) -> bool:
@@ -244,7 +251,7 @@ def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exerci
     shared = _shared([slot.path for slot in slots])
     trimmed = [replace(slot, path=slot.path[shared:]) for slot in slots]
     start = "".join(f"{part}." for part in slots[0].path[:shared]) if slots else ""
-    found = assignments(trimmed, given | {"num_heads": inputs["num_heads"]}, replace(exercise, roles=roles))
+    found = assignments(trimmed, given | {"num_heads": inputs.get("num_heads", 1)}, replace(exercise, roles=roles))
     return [replace(assignment, contents=_full(assignment.contents, start, prefix)) for assignment in found] or [Assignment({})]
 
 

@@ -134,7 +134,7 @@ class OptimizerCall(Call):
         """Return a function that takes one step of a class's instances and returns the parameters."""
         value = self.subject.value
         method = _stepping(value)
-        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS,))
+        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS, GRADS))
         if takes is None:
             raise CallError(TEXTS["constructor_has_required_parameters_settings"])
         taken = parameters_of(getattr(value, method), is_bound=True)
@@ -147,12 +147,18 @@ class OptimizerCall(Call):
         bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
-        held = self._held(points, is_own=not (bound.takes("gradient") or bound.takes("points_with_gradients")))
+        is_given = takes.takes("gradient") or bound.takes("gradient") or bound.takes("points_with_gradients")
+        held = self._held(points, is_own=not is_given)
         is_gradient_first = any(role is PAIRED and name.startswith("grad") for name, role in bound.role_of.items())
         size = {"single": 1, "layer": 2}.get(self.holds, len(held))
         groups = [held[start : start + size] for start in range(0, len(held), size)]
         passed = [self._form(group) for group in groups]
-        made = [value(**settings, **dict.fromkeys(takes.role_of, form)) for form in (passed[:1] if self.holds == "layer" else passed)]
+        zeros = (([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group]) for group in groups)
+        kept = list(map(self._form, zeros)) if takes.takes("gradient") else passed
+        made = [
+            value(**settings, **{name: form if role is PARAMS else slopes for name, role in takes.role_of.items()})
+            for form, slopes in zip(passed[:1] if self.holds == "layer" else passed, kept, strict=self.holds != "layer")
+        ]
         instances = made * len(groups) if self.holds == "layer" else made
         count = 0
 
@@ -163,6 +169,8 @@ class OptimizerCall(Call):
             for place, (instance, group) in enumerate(zip(instances, groups, strict=True)):
                 slopes = gradients[place * size : (place + 1) * size]
                 self._set_gradients(group, slopes)
+                if takes.takes("gradient"):
+                    _refill(kept[place], self._form(slopes))
                 forms = {
                     "points": passed[place] if self.holds in OBJECTS else self._form(group),
                     "gradient": self._form(slopes),
@@ -285,6 +293,14 @@ class OptimizerCall(Call):
 def _fields_of(form: Any) -> tuple[str, ...]:
     """Return the names of the fields of a named tuple or a dataclass; none for other classes."""
     return tuple(getattr(form, "_fields", ()) or getattr(form, "__dataclass_fields__", ()))
+
+
+def _refill(kept: Any, values: Any) -> None:
+    """Replace the arrays in a dict, a list or an array by others of the same form."""
+    if isinstance(kept, dict):
+        kept.update(values)
+    else:
+        kept[:] = values
 
 
 def _call_around(instances: Sequence[Any], pattern: str) -> None:

@@ -82,6 +82,23 @@ TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
 """Names of targets that make `y` the predictions next to them."""
 
 
+def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[Role]:
+    """Return the roles that a parameter's name fits, likeliest first.
+
+    A name of several sizes, such as hidden_dim, is not the one that another parameter's name alone can mean.
+    """
+    meant = [role for role in roles if fits_name(parameter.name, role)]
+    if len(meant) < 2 or not all(role.is_size for role in meant):
+        return meant
+    others = ([role for role in roles if fits_name(each.name, role)] for each in parameters if each is not parameter)
+    taken = [fitting[0] for fitting in others if len(fitting) == 1]
+    name = parameter.name.lower()
+    return sorted(
+        [role for role in meant if role not in taken] or meant,
+        key=lambda role: role.called.index(name) if name in role.called else -1,
+    )
+
+
 def bind_parameters(
     parameters: Sequence[inspect.Parameter],
     roles: Sequence[Role],
@@ -104,7 +121,7 @@ def bind_parameters(
                 bound[parameter.name] = asked or Role(f"{NO_EFFECT}{parameter.name}", neutral=False)
             free = [role for role in free if role is not asked]
             continue
-        meant = (role for role in free if fits_name(parameter.name, role))
+        meant = _likeliest_first(parameter, [each for each in parameters if each.name not in bound], free)
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)

@@ -30,16 +30,27 @@ def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
         {each.name: each.default for each in dataclasses.fields(made) if _has_default(each)} if made else {}
     )
     function, kept = subject.value, [each for each in subject.parameters if each is not parameter]
+    has_keys = made is None and re.search(rf"\b{parameter.name}(\[|\.(get|setdefault)\()", subject.used_source) is not None
+    state = [name for name in bound if re.search(rf"\b{parameter.name}\[['\"]{name}['\"]\] *(=|\W=)(?!=)", subject.used_source)]
 
     def called(**given: Any) -> Any:
-        options = defaults | {name: given.pop(name) for name in bound if name in given}
-        return function(**given, **{parameter.name: made(**options) if made else SimpleNamespace(**options)})
+        options = ({} if has_keys else defaults) | {name: given.pop(name) for name in bound if name in given}
+        passed = made(**options) if made else options if has_keys else SimpleNamespace(**options)
+        answer = function(**given, **{parameter.name: passed})
+        return _with_state(answer, passed, state) if has_keys else answer
 
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in bound]
     named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept]
     called.__signature__ = inspect.Signature([*named, *own])  # type: ignore[attr-defined]
     called.__wrapped__ = function  # type: ignore[attr-defined]
     return replace(subject, value=called)
+
+
+def _with_state(answer: Any, options: Any, names: Sequence[str]) -> Any:
+    """Return a tuple with the arrays and numbers of the options that the function has set in place of the options themselves; counters stay there."""
+    if not (isinstance(answer, tuple) and any(each is options for each in answer)):
+        return answer
+    return (*(each for each in answer if each is not options), *(options[name] for name in names if not isinstance(options[name], int)))
 
 
 def _dataclass(parameter: inspect.Parameter, subject: Subject) -> type | None:

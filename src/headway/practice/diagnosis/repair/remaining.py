@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy
 
 from headway.practice.diagnosis.checks.memory import Memory
 from headway.practice.diagnosis.explain.explaining import join, measured, named
@@ -11,10 +14,15 @@ from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import Change
 from headway.practice.diagnosis.repair.text import says
 from headway.practice.diagnosis.repair.trying import Search
+from headway.practice.exercise import Probe
+from headway.practice.outputs import is_same, precision
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Repair
 
 TEXTS = Texts("diagnosis")
+
+AND_REPAIRED = "{name} + repaired"
+"""Name of the cause of a program with a known mistake and another that a change removes."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +46,21 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
-    if found is None:
+    if found is None or all(map(_is_an_input, whole.probes, whole.answers)):  # a change that returns an input leaves nothing to judge
         return None
     change_says = says((change,))
     return replace(
         found.cause,
-        name=f"{found.cause.name} + repaired",
+        name=AND_REPAIRED.format(name=found.cause.name),
         says=join([found.cause.says, TEXTS["second_mistake"].format(says=change_says)]),
         fix=join([found.cause.fix, change_says]),
         proof=TEXTS["proof_of_mistake_and_change"].format(count=len(whole.probes)),
         hides=None,
         line=found.cause.line or change.line,
     )
+
+
+def _is_an_input(probe: Probe, answer: Any) -> bool:
+    """Return True if an output is one of the inputs, unchanged."""
+    arrays = [value for value in probe.inputs.values() if isinstance(value, numpy.ndarray)]
+    return isinstance(answer, numpy.ndarray) and any(is_same(answer, value, precision(answer)) for value in arrays)
