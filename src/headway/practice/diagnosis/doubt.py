@@ -57,12 +57,12 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
     if verdict.trial is not None and (
-        _orders_fused(verdict) or _changes_rotation(verdict) or _is_variant(verdict) or _lacks_library(verdict)
+        _orders_fused(verdict) or _changes_rotation(verdict) or _removes_norm(verdict) or _is_variant(verdict) or _lacks_library(verdict)
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
-    if _finds_no_pair(verdict) or _is_given_positions(verdict):
+    if _finds_no_pair(verdict) or _is_given_positions(verdict) or _has_norms_inside(verdict):
         return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
@@ -132,6 +132,23 @@ def _changes_rotation(verdict: Verdict) -> bool:
 ROTATIONS = {"rotary", "rotary_tables"}
 
 
+def _removes_norm(verdict: Verdict) -> bool:
+    """Return True if the repair of an attention or a feed-forward only removes a norm, which a class may hold on purpose."""
+    is_part = re.search(r"attention|feed_forward", verdict.exercise) is not None
+    if verdict.repair is None or verdict.trial is None or not is_part or not inspect.isclass(verdict.trial.call.subject.value):
+        return False
+    lines = verdict.trial.call.subject.text.splitlines()
+    on_one_line = all(edit.cell is None and edit.line == edit.end_line <= len(lines) for edit in verdict.repair.edits)
+    return on_one_line and all(
+        len(re.findall(NORM, lines[edit.line - 1][edit.column - 1 : edit.end_column - 1])) > len(re.findall(NORM, edit.replacement))
+        for edit in verdict.repair.edits
+    )
+
+
+NORM = r"(?i)norm|\bln_?\w*\("
+"""Pattern of the call of a norm."""
+
+
 def _is_given_positions(verdict: Verdict) -> bool:
     """Return True if positions are missing in a class that is given its embedding, which may add them."""
     if verdict.trial is None or not any(cause.name.startswith("positions_missing") for cause in verdict.causes):
@@ -139,6 +156,14 @@ def _is_given_positions(verdict: Verdict) -> bool:
     constructor = re.search(r"def __init__\(([^)]*)\)", verdict.trial.call.subject.own_source)
     taken = re.findall(r"\w+", constructor[1]) if constructor else []
     return any(re.search(r"(^|_)embed(ding|der)?s?(_layer)?$|^pos(itional)?_?(enc|emb)", snake(name)) for name in taken)
+
+
+def _has_norms_inside(verdict: Verdict) -> bool:
+    """Return True if all norms are missing in a layer whose own parts hold norms."""
+    if verdict.trial is None or not any(cause.name.startswith("norms_missing") for cause in verdict.causes):
+        return False
+    subject = verdict.trial.call.subject
+    return re.search(NORM, subject.used_source.replace(subject.own_source, "")) is not None
 
 
 def _finds_no_pair(verdict: Verdict) -> bool:

@@ -22,6 +22,7 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.padded import PADDED_OUTPUTS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDED, PADDING, SINGLE, UNBATCHED
+from headway.practice.recipes.wrapping import BATCH_SECOND, positions_first
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -147,6 +148,7 @@ EXERCISE = Exercise(
         optional(Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         PADDED_OUTPUTS,
         RETURNS,
+        positions_first(SETTLED.example, BATCH_SECOND),
         SETTLED.wirings(),
         layers.SAMPLE_NORM,
         DECODING,

@@ -210,6 +210,7 @@ EXERCISE = Exercise(
         ROLES("activation", neutral=lambda inputs: lambda x: x * (x > 0)),
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("intermediate_size", extent("up_weight", 0)),
+        ROLES.size("output_size", extent("down_weight", 0)),
         ROLES.size("expansion", _expansion),
         ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ),

@@ -219,6 +219,7 @@ EXERCISE = Exercise(
         ROLES("activation", neutral=lambda inputs: _any_silu),
         ROLES.size("hidden_size", extent("x", -1)),
         ROLES.size("intermediate_size", extent("gate_weight", 0)),
+        ROLES.size("output_size", extent("down_weight", 0)),
     ),
     probes=probes,
     mistakes=MISTAKES,

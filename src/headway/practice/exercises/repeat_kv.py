@@ -45,6 +45,19 @@ MISTAKES = (
 )
 
 
+def _unbatched(inputs: Inputs) -> Inputs | None:
+    """Return the first sequence alone if it is the only one; None for several."""
+    return inputs | {"x": inputs["x"][0]} if len(inputs["x"]) == 1 else None
+
+
+def _unbatched_heads_second(inputs: Inputs) -> Inputs | None:
+    return inputs | {"x": inputs["x"][0].swapaxes(0, 1)} if len(inputs["x"]) == 1 else None
+
+
+def _batched(answer: Any, inputs: Inputs) -> Any:
+    return answer[None] if numpy.ndim(answer) == 3 else answer
+
+
 def _heads_third(inputs: Inputs) -> Inputs:
     return inputs | {"x": inputs["x"].swapaxes(1, 2)}
 
@@ -66,10 +79,20 @@ def _of_both(answer: Any, inputs: Inputs) -> Any:
     return keys if numpy.array_equal(keys, values) else values
 
 
+UNBATCHED = r"\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))"
+"""Pattern of the source of a function of arrays of three axes."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Heads repeated two and three times, a single head, one repetition, and equal sizes of all axes."""
     random = numpy.random.default_rng(31)
-    shapes = (("two", (2, 3, 5, 4), 2), ("three", (1, 2, 4, 6), 3), ("one head", (2, 1, 3, 4), 4), ("once", (2, 3, 5, 4), 1))
+    shapes = (
+        ("two", (2, 3, 5, 4), 2),
+        ("three", (1, 2, 4, 6), 3),
+        ("four", (1, 2, 5, 3), 4),
+        ("one head", (2, 1, 3, 4), 4),
+        ("once", (2, 3, 5, 4), 1),
+    )
     every = (*shapes, ("equal sizes", (4, 4, 4, 4), 2))
     return tuple(Probe(name, {"x": random.standard_normal(shape), "n_rep": n_rep}) for name, shape, n_rep in every)
 
@@ -85,6 +108,14 @@ EXERCISE = Exercise(
     conventions=(
         optional(
             Convention(TEXTS["positions_before_heads"], _heads_third, _heads_second, role="x", without="axis"),
+            Convention(TEXTS["one_sequence"], _unbatched, _batched, role="x", source=UNBATCHED),
+            Convention(
+                TEXTS["one_sequence"],
+                _unbatched_heads_second,
+                lambda answer, inputs: _batched(answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer, inputs),
+                role="x",
+                source=UNBATCHED,
+            ),
             Convention(TEXTS["positions_before_heads"], lambda inputs: _heads_third(inputs) | {"axis": 2}, _heads_second, role="axis"),
         ),
         optional(Convention(encode=_with_values, decode=_of_both, role="other", is_required=True)),

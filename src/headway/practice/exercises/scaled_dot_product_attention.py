@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -10,6 +11,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
+from headway.practice.recipes.attention import CAUSAL as ALWAYS_CAUSAL
 from headway.practice.recipes.attention import (
     MASK_SHAPES,
     NAMED_CAUSAL,
@@ -168,6 +170,41 @@ SCALES = optional(
     Convention(TEXTS["divides_by_scale"], lambda inputs: inputs | {"scale": 1 / right_scale(inputs)}, role="scale", is_required=True),
 )
 
+
+def _positions_first(inputs: Inputs) -> Inputs | None:
+    """Return the operands as (batch, positions, heads, head_dim); None for those without heads."""
+    operands = {name: inputs[name] for name in ("query", "key", "value")}
+    if any(each.ndim != 4 for each in operands.values()):
+        return None
+    return inputs | {name: numpy.ascontiguousarray(each.swapaxes(1, 2)) for name, each in operands.items()}
+
+
+def _heads_first(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple) and answer:
+        return (_heads_first(answer[0], inputs), *answer[1:])
+    return answer.swapaxes(1, 2) if numpy.ndim(answer) == 4 else answer
+
+
+AXES = optional(
+    Convention(
+        TEXTS["positions_before_heads"],
+        _positions_first,
+        _heads_first,
+        source=r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))",
+    )
+)
+
+
+def _of_one_length(inputs: Inputs) -> Inputs | None:
+    """Return the inputs if there are as many queries as keys, or None."""
+    return inputs if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
+
+
+MAKES_TRIANGLE = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))[\s\S]*\btri[lu]\("
+"""Pattern of the source of a function that makes a causal mask and takes none."""
+
+CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=MAKES_TRIANGLE)
+
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
     definition=functions.scaled_dot_product_attention,
@@ -183,6 +220,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, UNSCALED, SCALES, RETURNS),
+    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, (*NAMED_CAUSAL, CAUSAL_BY_ITSELF), UNSCALED, SCALES, RETURNS, AXES),
     recoveries=RECOVERIES,
 )

@@ -26,6 +26,7 @@ ACTIVATIONS = optional(
     Convention(TEXTS["activation_gelu"], steps={"activation": activations.gelu}),
     Convention(TEXTS["activation_gelu_tanh"], steps={"activation": activations.gelu_tanh}),
     Convention(TEXTS["activation_silu"], steps={"activation": activations.silu}),
+    Convention(TEXTS["activation_quick_gelu"], steps={"activation": activations.quick_gelu}),
 )
 
 

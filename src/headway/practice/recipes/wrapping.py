@@ -29,14 +29,20 @@ def _norm(eps: float) -> Callable[[Any], Any]:
     return lambda x: normed(numpy.asarray(x, numpy.float64), eps=eps)
 
 
+def _rms_norm(eps: float) -> Callable[[Any], Any]:
+    return lambda x: x / numpy.sqrt(numpy.mean(numpy.square(x, dtype=numpy.float64), axis=-1, keepdims=True) + eps)
+
+
 def _after(eps: float) -> Convention:
     return Convention(TEXTS["adds_and_normalizes"], steps={"wrap": lambda answer, x: _norm(eps)(answer + x)})
 
 
 AFTER = tuple(map(_after, EPSILONS))
-BEFORE = tuple(Convention(TEXTS["normalizes_before"], steps={"enter": _norm(eps)}) for eps in EPSILONS)
+BEFORE = tuple(Convention(TEXTS["normalizes_before"], steps={"enter": norm(eps)}) for norm in (_norm, _rms_norm) for eps in EPSILONS)
 AROUND = tuple(
-    Convention(TEXTS["normalizes_and_adds"], steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS
+    Convention(TEXTS["normalizes_and_adds"], steps={"enter": norm(eps), "wrap": lambda answer, x: answer + x})
+    for norm in (_norm, _rms_norm)
+    for eps in EPSILONS
 )
 
 
@@ -146,7 +152,7 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
     """Return True if a change of one vector reaches other outputs along the first axis, and none along the second."""
     changed = {name: value.copy() for name, value in example.items() if name in SEQUENCES}
     shared = next(iter(changed.values()))
-    shared[0, 0] += 1.0
+    shared[0, 0] = shared[0, 0, ::-1] + 1.0  # a norm would remove a constant
     for before in _with_masks(example):
         answers = [_first(ask(before)), _first(ask(before | dict.fromkeys(changed, shared)))]
         if any(answer is None or answer.shape != shared.shape for answer in answers):
@@ -156,13 +162,20 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
     return False
 
 
-def positions_first(example: Inputs) -> tuple[Convention, ...]:
-    """Return the group of batch first and positions first, chosen by the axis along which vectors influence each other."""
+def positions_first(example: Inputs, used_source: str | None = None) -> tuple[Convention, ...]:
+    """Return the group of batch first and positions first, chosen by the axis along which vectors influence each other.
+
+    used_source   pattern of the code of those for which the choice is made; all by default
+    """
 
     def read(ask: Ask) -> Sequence[Convention] | None:
         return _FIRST_FORMS if _mixes_first_axis(ask, example) else None
 
-    return optional(Convention(reads=read))
+    return optional(Convention(reads=read, used_source=used_source))
+
+
+BATCH_SECOND = r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *0, *2\)|\bLND\b|\b(T|L|S), *(B|N), *[A-Z]\b|\b(seq|tgt|src)_?len, *(batch|bsz|bs)"
+"""Pattern of the source of layers whose batch axis may be the second."""
 
 
 def _loud(example: Inputs) -> Inputs:

@@ -180,8 +180,8 @@ class InstanceCall(Call):
         """Return True for a class with rotary positions, which need heads of even width."""
         if self.construction.wired is not None or self.construction.is_unrotated:
             return False
-        if any(each.default is False and re.search(ROTARY_SOURCE, each.name, re.IGNORECASE) for each in self.subject.parameters):
-            return False  # only on request
+        if any(each.default is False and re.search(ROTATES_ON_REQUEST, each.name, re.IGNORECASE) for each in self.subject.parameters):
+            return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
         return takes_tables or bool(re.search(ROTARY_SOURCE, self.subject.own_source, re.IGNORECASE))
 
@@ -323,7 +323,7 @@ class InstanceCall(Call):
         given = {**constructor, **parts, **switches}
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy(), quick_draws():
-            return self.subject.value(*positional, **given)
+            return _in_float32(self.subject.value(*positional, **given))
 
     @property
     def _widening(self) -> int:
@@ -412,6 +412,14 @@ class InstanceCall(Call):
         return any(slot.is_parameter and slot.name not in weights for slot in self._slots(instance))
 
 
+def _in_float32(instance: Any) -> Any:
+    """Return a torch module in float32 if all its parameters have half precision, whose rounding would hide what it computes."""
+    if module_library(type(instance)) == "torch":
+        dtypes = {each.dtype.itemsize for each in instance.parameters() if each.is_floating_point()}
+        return instance.float() if dtypes == {2} else instance
+    return instance
+
+
 def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
     construction = call.construction
@@ -422,6 +430,11 @@ def _required(call: InstanceCall) -> set[str]:
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
+
+ROTATES_ON_REQUEST = (
+    r"^(use|with|has|is|apply|add|enable)_?\w*(rope|rotary|rotat)|^(rope|rotary(_emb\w*|_pos\w*)?)$|(rope|rotary)_?(on|enabled)$"
+)
+"""Pattern of the names of flags for rotary positions; `rope_traditional` only chooses their pairs."""
 
 WIDENING = 8
 """Factor between these sizes in the constructor and in the call, so that the widths of the parts suit rotary positions and groups."""

@@ -152,10 +152,11 @@ def _causal(subject: Subject) -> list[str]:
 
 
 def _blocks(subject: Subject) -> list[str]:
-    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions."""
+    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions, or whose constructor may be given a mask."""
     text, names = subject.own_source, "\n".join(vars(subject.module)) if subject.module is not None else ""
     patterns = ((SEES_ALL[1].called, subject.name), (SEES_ALL[1].source, text), (SEES_ALL[1].file_names, names))
     is_open = all(re.search(pattern or "", each, re.IGNORECASE) for pattern, each in patterns)
+    is_open |= any("mask" in each.name and each.default is None for each in subject.parameters)
     return ["transformer_block", *(["encoder_layer"] if is_open else [])]
 
 
