@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -173,6 +174,51 @@ LAST_NORM = optional(
     Convention(TEXTS["post_norm"], steps={"last_norm": unchanged}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
 )
 
+KINDS: tuple[Callable[[Any], Any], ...] = (lambda seen: seen, lambda seen: ~seen, lambda seen: numpy.where(seen, 0.0, -1e9))
+"""Meanings of a mask: True for what is seen, True for what is hidden, and a number that is added to the scores."""
+
+SHAPES: tuple[Callable[[Any], Any], ...] = (
+    lambda ids: (ids.shape[-1],) * 2,
+    lambda ids: (*ids.shape[:-1], 1, *(ids.shape[-1],) * 2),
+    lambda ids: (*ids.shape[:-1], *(ids.shape[-1],) * 2),
+)
+"""Shapes of a causal mask: for all sequences, and for each, with an axis for the heads or without."""
+
+
+def _masked(kind: Callable[[Any], Any], shape: Callable[[Any], Any]) -> Convention:
+    def encode(inputs: Inputs) -> Inputs:
+        ids = inputs["token_ids"]
+        return inputs | {"mask": kind(numpy.broadcast_to(numpy.tri(ids.shape[-1]) > 0, shape(ids))).copy()}
+
+    return Convention(TEXTS["takes_causal_mask"], encode)
+
+
+MASKED = tuple(_masked(kind, shape) for shape in SHAPES for kind in KINDS)
+
+
+def _mask_taken(ask: Any) -> Convention | None:
+    """Return the form of a mask with which a model hides later positions; None if it does so without one, or in no form."""
+    example = next(probe.inputs for probe in probes() if probe.inputs["token_ids"].ndim == 2)
+    ids = example["token_ids"]
+    other = numpy.where(numpy.arange(ids.shape[-1]) == ids.shape[-1] - 1, (ids + 1) % len(example["wte"]), ids)
+
+    def hides(form: Convention) -> bool:
+        answers = [_logits(ask(form.encode(example | {"token_ids": each}) or example)) for each in (ids, other)]
+        if any(numpy.shape(each)[:-1] != ids.shape or not numpy.isfinite(each).all() for each in answers):
+            return False
+        is_moved = numpy.abs(answers[0] - answers[1]).max(axis=(0, 2)) > 1e-4
+        return bool(is_moved[-1] and not is_moved[:-1].any())
+
+    return None if hides(Convention()) else next(filter(hides, MASKED), None)
+
+
+def _logits(answer: Any) -> Any:
+    answer = answer[0] if isinstance(answer, tuple) and answer else answer
+    return answer if isinstance(answer, numpy.ndarray) else numpy.empty(0)
+
+
+TAKES_MASK = optional(Convention(reads=_mask_taken, role="mask"))
+
 HEADLESS = optional(Convention(TEXTS["head_elsewhere"], steps={"head": unchanged}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"))
 """A model without its output head, which another class of the file has."""
 
@@ -181,10 +227,10 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("token_ids"), ROLES("wte"), ROLES("wpe"), ROLES("blocks"), ROLES("ln_f"), ROLES("num_heads")),
+    roles=(ROLES("token_ids"), ROLES("wte"), ROLES("wpe"), ROLES("blocks"), ROLES("ln_f"), ROLES("num_heads"), ROLES("mask", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(TAKES, RETURNS, POSITIONS, EPSILONS, LAST_NORM, HEADLESS, (*of_blocks.GELUS, replace(RELU, without="wte"))),
+    conventions=(TAKES, TAKES_MASK, RETURNS, POSITIONS, EPSILONS, LAST_NORM, HEADLESS, (*of_blocks.GELUS, replace(RELU, without="wte"))),
     is_trained_through=False,
     calls="model",
 )

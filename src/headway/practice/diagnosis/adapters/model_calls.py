@@ -52,7 +52,7 @@ class ModelCall(InstanceCall):
     weights: Inputs = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Any:
-        """Return the output, as in InstanceCall; only token ids are passed to the model."""
+        """Return the output, as in InstanceCall; only token ids and a mask are passed to the model."""
         self.weights = inputs
         return super().__call__(_model_inputs(inputs))
 
@@ -93,13 +93,13 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
-    token_ids = next(role for role in exercise.roles if role.name == "token_ids")
+    operands = [role for role in exercise.roles if role.name in ("token_ids", "mask")]
     probes = exercise.probes()
 
     def model_probes() -> Any:
         return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
 
-    own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
+    own = replace(exercise, roles=(*operands, *SIZES), probes=model_probes)
     calls: list[Call] = []
     spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
     wired = instance_calls(subject, own, library, wired=spec) if library in LIBRARIES else []
@@ -118,9 +118,13 @@ def _sizes(inputs: Inputs) -> Inputs:
 
 
 def _model_inputs(inputs: Inputs) -> Inputs:
-    """Return the inputs that a model takes: token ids and sizes."""
-    names = {"token_ids", *(role.name for role in SIZES)}
+    """Return the inputs that a model takes: token ids, a mask and sizes."""
+    names = {"token_ids", "mask", *(role.name for role in SIZES)}
     return {name: value for name, value in inputs.items() if name in names}
+
+
+POSITIONS = r"pos|(?<![a-z])w?pe(?![a-z])"
+"""Pattern of the names of tables of positions, which may have more rows than are needed."""
 
 
 def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None:
@@ -139,6 +143,9 @@ def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None
                 slot.write(table.reshape(slot.shape))
                 break
         else:
+            if len(shape) == 2 and shape[0] > len(wpe) and shape[1] == wpe.shape[1] and re.search(POSITIONS, slot.name, re.IGNORECASE):
+                slot.write(numpy.concatenate([wpe, numpy.zeros((shape[0] - len(wpe), shape[1]))]).reshape(slot.shape))
+                continue
             is_norm = shape == last["g"].shape
             is_shift = re.search(SHIFT, str(slot.path[-1]).lower())
             slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
