@@ -80,8 +80,8 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
-    if likely and likely[0].name == "learned_positions" and re.search(SINUSOIDAL, _source_of_positions(subject)):
-        likely = [exercise("sinusoidal_positions"), *likely]
+    if likely and likely[0].name in ("learned_positions", "embed") and re.search(SINUSOIDAL, _source_of_positions(subject)):
+        likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name != "rotary"] for group in (likely, possible))
     if likely and likely[0].name in ("self_attention", "qkv_projection") and _takes_three(subject):

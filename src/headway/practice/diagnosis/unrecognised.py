@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
+from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR
@@ -56,7 +57,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
             possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
-            if by_name(name).calls != "stack":  # judged only where its layers are found
+            is_computed = name == "embed" and computes_waves(subject)  # a table of positions
+            if by_name(name).calls != "stack" and not is_computed:  # a stack is judged only where its layers are found
                 yield subject, by_name(name)
 
 

@@ -142,7 +142,11 @@ EXERCISE = Exercise(
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
-            Convention(TEXTS["one_plus_weight"], steps={"scale": lambda normed, weight: normed * (1 + weight)}, file_source=r"(?i)gemma"),
+            Convention(
+                TEXTS["one_plus_weight"],
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                file_source=r"(?i)\bgemma\w* *[:=] *(bool|False|True)",
+            ),
             Convention(
                 TEXTS["weights_stored_around_0"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},

@@ -103,8 +103,8 @@ class Settled:
         answers = [_answer_of(ask, inputs) for inputs in self._unmasked(self.example)]
         for given in answers:
             right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
-            if right:
-                return right[:1]
+            if right:  # several forms of GELU, if a norm without weights makes the values small
+                return right
         if all(given is None for given in answers):
             return self.ways[:1] if self.alone is None else self.alone._wirings(ask)
         silent = next(filter(lambda given: given is not None, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None)

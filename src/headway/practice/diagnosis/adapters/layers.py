@@ -41,9 +41,11 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
     exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject)))
     calls = instance_calls(subject, exercise, library, layer_assignments)
     held = {role for call in calls for role in call.assignment.roles}
-    without_norms = _with_optional(exercise, r"^norm")
-    if not any(role.startswith("norm") for role in held) or not any(role.endswith("output_weight") for role in held):
-        absent = [pattern for pattern in (r"^norm", r"output_weight$") if not any(re.search(pattern, role) for role in held)]
+    without_norms = _with_optional(exercise, "^norm")
+    absent = [] if any(role.startswith("norm") for role in held) else ["^norm"]
+    if any(role.endswith("query_weight") for role in held) and not any(role.endswith("output_weight") for role in held):
+        absent.append("output_weight$")
+    if absent:
         calls = instance_calls(subject, _with_optional(exercise, "|".join(absent)), library, layer_assignments)
     if subject.has_wrong_parts:
         return _wired_calls(subject, without_norms, library)

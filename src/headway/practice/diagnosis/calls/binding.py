@@ -152,13 +152,13 @@ def bind_parameters(
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
-OPERANDS = ("query", "key", "value")
+OPERANDS = ("query", "key", "value", "context")
 NO_OPERAND = r"mask|len|cache|past|dim|size|num|head|weight|proj|norm|(^|_)w(_|$)|rng|pad"
 """Pattern of the names of what is no sequence."""
 
 
 def operands_by_word(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the roles of two or three sequences of an attention by the words in their names: query_X, key_X; enc_k, enc_v."""
+    """Return the roles of two or three sequences of an attention by the words in their names: query_X, key_X; enc_k, enc_v; encoder_out, decoder_state."""
     found: dict[str, Role] = {}
     for parameter in parameters:
         name = parameter.name.lower()
@@ -260,6 +260,7 @@ def derivation(role: Role) -> Any:
 
 
 def fits_name(name: str, role: Role) -> bool:
-    """Return True if a role lists a parameter's name."""
+    """Return True if a role lists a parameter's name, or the name without a word for an array."""
     plain = name.lower().strip("_")
-    return plain == role.name or plain in role.called
+    bare = re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain)
+    return any(each == role.name or each in role.called for each in dict.fromkeys((plain, bare)))

@@ -165,9 +165,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     constructor = subject.parameters
     config = config_parameter(subject)
     dropouts = tuple(
-        each.name
-        for each in constructor
-        if is_dropout(each.name) and not (isinstance(each.default, bool) or each.default is None) and each.name != config
+        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)

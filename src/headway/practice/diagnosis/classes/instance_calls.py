@@ -87,7 +87,8 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     may_misfit = takes_tables or (construction.is_shown and fitting < placed)
     if share and may_misfit and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2
-    always = set.intersection(*map(set, exercise.inputs))
+    required = {role.name for role in exercise.roles if role.is_weight and not role.is_optional}
+    always = set.intersection(*map(set, [each for each in exercise.inputs if required <= each.keys()] or exercise.inputs))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
     if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2
