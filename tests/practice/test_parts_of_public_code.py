@@ -13,6 +13,7 @@ from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
+    axes_and_states,
     courses,
     embeddings,
     feed_forwards,
@@ -46,6 +47,7 @@ MODULES = (
     switches,
     tokenizers,
     translation,
+    axes_and_states,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MOST_MISTAKES = 3

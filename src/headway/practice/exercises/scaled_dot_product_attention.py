@@ -26,6 +26,7 @@ from headway.practice.recipes.attention import (
 )
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -196,8 +197,8 @@ AXES = optional(
 
 
 def _of_one_length(inputs: Inputs) -> Inputs | None:
-    """Return the inputs if there are as many queries as keys, or None."""
-    return inputs if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
+    """Return the inputs without a flag for causal attention if there are as many queries as keys, or None."""
+    return without_operands(inputs, "is_causal") if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
 
 
 MAKES_TRIANGLE = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))[\s\S]*\btri[lu]\("

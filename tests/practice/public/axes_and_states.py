@@ -1,0 +1,318 @@
+"""Parts with other axes, sizes or states: one head without an output projection, a batch axis after the positions, options that hold moments."""
+
+from tests.practice.public.program import Program
+
+SINGLE_HEADS = """
+import numpy as np
+
+def attend(q, k, v, hidden=None):
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if hidden is not None:
+        scores = scores + hidden
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True) @ v
+
+def normalize(x, eps=1e-6):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps)
+
+class Inner:
+    def __init__(self, d_model, d_ff=64):
+        self.W1, self.b1 = np.random.randn(d_model, d_ff), np.zeros(d_ff)
+        self.W2, self.b2 = np.random.randn(d_ff, d_model), np.zeros(d_model)
+
+    def __call__(self, x):
+        return np.maximum(0, x @ self.W1 + self.b1) @ self.W2 + self.b2
+"""
+
+PROGRAMS = (
+    Program(
+        "EncoderBlock",
+        "encoder_layer",
+        SINGLE_HEADS
+        + """
+class EncoderBlock:
+    def __init__(self, d_model=16):
+        self.WQ, self.WK, self.WV = (np.random.randn(d_model, d_model) for _ in range(3))
+        self.ffn = Inner(d_model)
+
+    def __call__(self, x):
+        x = normalize(x + attend(x @ self.WQ, x @ self.WK, x @ self.WV))
+        return normalize(x + self.ffn(x))
+""",
+        (("x @ self.WK, x @ self.WV", "x @ self.WK, x @ self.WK"), ("normalize(x + self.ffn(x))", "normalize(self.ffn(x))")),
+    ),
+    Program(
+        "DecoderBlock",
+        "decoder_layer",
+        SINGLE_HEADS
+        + """
+class DecoderBlock:
+    def __init__(self, d_model=16):
+        self.WQ_self, self.WK_self, self.WV_self = (np.random.randn(d_model, d_model) for _ in range(3))
+        self.WQ_cross, self.WK_cross, self.WV_cross = (np.random.randn(d_model, d_model) for _ in range(3))
+        self.ffn = Inner(d_model)
+
+    def __call__(self, y, memory):
+        later = np.triu(np.full((y.shape[1], y.shape[1]), -1e9), 1)
+        y = normalize(y + attend(y @ self.WQ_self, y @ self.WK_self, y @ self.WV_self, later))
+        y = normalize(y + attend(y @ self.WQ_cross, memory @ self.WK_cross, memory @ self.WV_cross))
+        return normalize(y + self.ffn(y))
+""",
+        (("-1e9), 1)", "-1e9), 0)"), ("memory @ self.WV_cross", "y @ self.WV_cross")),
+    ),
+    Program(
+        "ResidualAttentionBlock",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+
+class QuickGELU(nn.Module):
+    def forward(self, x):
+        return x * torch.sigmoid(1.702 * x)
+
+class ResidualAttentionBlock(nn.Module):
+    def __init__(self, d_model, n_head, attn_mask=None):
+        super().__init__()
+        self.attn, self.attn_mask = nn.MultiheadAttention(d_model, n_head), attn_mask
+        self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.mlp = nn.Sequential(nn.Linear(d_model, 4 * d_model), QuickGELU(), nn.Linear(4 * d_model, d_model))
+
+    def forward(self, x):
+        y = self.ln_1(x)
+        x = x + self.attn(y, y, y, need_weights=False, attn_mask=self.attn_mask)[0]
+        return x + self.mlp(self.ln_2(x))
+""",
+        (("self.mlp(self.ln_2(x))", "self.mlp(self.ln_1(x))"), ("return x + self.mlp", "return self.mlp")),
+    ),
+    Program(
+        "adam",
+        "adam_step",
+        """
+import numpy as np
+
+def adam(w, dw, config=None):
+    config = {} if config is None else config
+    for name, value in (("learning_rate", 1e-3), ("beta1", 0.9), ("beta2", 0.999), ("epsilon", 1e-8), ("t", 0)):
+        config.setdefault(name, value)
+    config.setdefault("m", np.zeros_like(w))
+    config.setdefault("v", np.zeros_like(w))
+    config["t"] = config["t"] + 1
+    config["m"] = config["beta1"] * config["m"] + (1 - config["beta1"]) * dw
+    config["v"] = config["beta2"] * config["v"] + (1 - config["beta2"]) * dw**2
+    mean = config["m"] / (1 - config["beta1"] ** config["t"])
+    square = config["v"] / (1 - config["beta2"] ** config["t"])
+    return w - config["learning_rate"] * mean / (np.sqrt(square) + config["epsilon"]), config
+""",
+        (('1 - config["beta2"] ** config["t"]', '1 - config["beta1"] ** config["t"]'), ("dw**2", "dw")),
+    ),
+    Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, params, grads, lr=0.001, betas=(0.9, 0.999), eps=1e-8):
+        self.params, self.grads, self.lr, self.betas, self.eps, self.t = params, grads, lr, betas, eps, 0
+        self.m = {name: np.zeros_like(each) for name, each in params.items()}
+        self.v = {name: np.zeros_like(each) for name, each in params.items()}
+
+    def step(self):
+        self.t += 1
+        for name in self.params:
+            self.m[name] = self.betas[0] * self.m[name] + (1 - self.betas[0]) * self.grads[name]
+            self.v[name] = self.betas[1] * self.v[name] + (1 - self.betas[1]) * self.grads[name] ** 2
+            mean, square = self.m[name] / (1 - self.betas[0] ** self.t), self.v[name] / (1 - self.betas[1] ** self.t)
+            self.params[name] -= self.lr * mean / (np.sqrt(square) + self.eps)
+""",
+        (("np.sqrt(square)", "square"), ("self.lr * mean", "self.lr * self.m[name]")),
+    ),
+    Program(
+        "AdamW",
+        "adamw",
+        """
+import numpy as np
+
+class AdamW:
+    def __init__(self, params, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+        self.params, self.lr, self.beta1, self.beta2, self.eps, self.weight_decay, self.t = params, lr, beta1, beta2, eps, weight_decay, 0
+        self.m, self.v = ({name: np.zeros_like(each) for name, each in params.items()} for _ in range(2))
+
+    def step(self, grads):
+        self.t += 1
+        for name, each in self.params.items():
+            self.m[name] = self.beta1 * self.m[name] + (1 - self.beta1) * grads[name]
+            self.v[name] = self.beta2 * self.v[name] + (1 - self.beta2) * grads[name] ** 2
+            mean, square = self.m[name] / (1 - self.beta1**self.t), self.v[name] / (1 - self.beta2**self.t)
+            if each.ndim >= 2:
+                each -= self.lr * self.weight_decay * each
+            each -= self.lr * mean / (np.sqrt(square) + self.eps)
+""",
+        (("self.lr * self.weight_decay * each", "self.weight_decay * each"),),
+    ),
+    Program(
+        "PadMask",
+        "padding_mask",
+        """
+import torch
+
+def PadMask(padded_input, input_lengths):
+    positions = torch.arange(padded_input.shape[1], device=padded_input.device)
+    return positions[None, :] >= input_lengths[:, None]
+""",
+        ((">= input", "> input"),),
+    ),
+    Program(
+        "CausalMask",
+        "causal_mask",
+        """
+import torch
+
+def CausalMask(padded_input):
+    length = padded_input.shape[1]
+    return torch.triu(torch.ones(length, length), diagonal=1).bool()
+""",
+        (("diagonal=1", "diagonal=0"),),
+    ),
+    Program(
+        "train_bpe",
+        "bpe_train",
+        """
+import re
+from collections import Counter
+
+words = {"l o w </w>": 5, "n e w e s t </w>": 6}
+
+def train_bpe(vocab, num_merges):
+    merges = []
+    for _ in range(num_merges):
+        pairs = Counter()
+        for word, count in vocab.items():
+            parts = word.split()
+            for pair in zip(parts, parts[1:]):
+                pairs[pair] += count
+        if not pairs:
+            break
+        best = max(pairs, key=pairs.get)
+        merges.append(best)
+        pattern = re.compile(r"(?<!\\S)" + re.escape(" ".join(best)) + r"(?!\\S)")
+        vocab = {pattern.sub("".join(best), word): count for word, count in vocab.items()}
+    return vocab, merges
+""",
+        (("pairs[pair] += count", "pairs[pair] += 1"), ("max(pairs", "min(pairs")),
+    ),
+    Program(
+        "repeat_kv",
+        "repeat_kv",
+        """
+import torch
+
+def repeat_kv(x, n_rep):
+    length, heads, head_dim = x.shape
+    return x[:, :, None, :].expand(length, heads, n_rep, head_dim).reshape(length, heads * n_rep, head_dim)
+""",
+        (("x[:, :, None, :]", "x[:, None]"),),
+    ),
+    Program(
+        "cross_attention",
+        "cross_attention",
+        """
+import numpy as np
+
+def cross_attention(encoder_out, decoder_state, W_Q, W_K, W_V):
+    q, k, v = decoder_state @ W_Q, encoder_out @ W_K, encoder_out @ W_V
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True) @ v
+""",
+        (("encoder_out @ W_V", "decoder_state @ W_V"),),
+    ),
+    Program(
+        "causal_dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+
+def causal_dot_product_attention(queries, keys, values):
+    scores = torch.einsum("bqhd,bkhd->bhqk", queries, keys) / queries.shape[-1] ** 0.5
+    length = queries.shape[1]
+    allowed = torch.tril(torch.ones(length, length)).bool()
+    weights = torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
+    return torch.einsum("bhqk,bkhd->bqhd", weights, values)
+""",
+        (("torch.tril", "torch.triu"), ("queries.shape[-1]", "queries.shape[-2]")),
+    ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2, self.c_attn = nn.LayerNorm(width), nn.LayerNorm(width), nn.Linear(width, 3 * width)
+        self.c_proj, self.up, self.down = nn.Linear(width, width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, mask=None):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.c_attn(self.ln_1(x)).chunk(3, -1))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        x = x + self.c_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        return x + self.down(nn.functional.gelu(self.up(self.ln_2(x)), approximate="tanh"))
+
+class GPT(nn.Module):
+    def __init__(self, vocab_size, width, heads, layers):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocab_size, width), nn.Parameter(torch.zeros(1, 64, width))
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.ln_f, self.head = nn.LayerNorm(width), nn.Linear(width, vocab_size, bias=False)
+
+    def forward(self, ids, mask=None):
+        x = self.wte(ids) + self.wpe[:, : ids.shape[1]]
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.head(self.ln_f(x))
+""",
+        (("self.head(self.ln_f(x))", "self.head(x)"), ("self.wpe[:, : ids.shape[1]]", "self.wpe[:, 1 : ids.shape[1] + 1]")),
+    ),
+    Program(
+        "SwiGLU",
+        "gated_feed_forward",
+        """
+import torch
+from torch import nn
+
+class SwiGLU(nn.Module):
+    def __init__(self, dim_in, dim_out, hidden_dim, dtype=torch.bfloat16):
+        super().__init__()
+        self.up, self.gate = (nn.Linear(dim_in, hidden_dim, bias=False, dtype=dtype) for _ in range(2))
+        self.down = nn.Linear(hidden_dim, dim_out, bias=False, dtype=dtype)
+
+    def forward(self, x):
+        return self.down((self.up(x).float() * nn.functional.silu(self.gate(x).float())).to(x.dtype))
+""",
+        (("nn.functional.silu(self.gate(x).float())", "nn.functional.silu(self.up(x).float())"),),
+    ),
+    Program(
+        "PositionFeedForward",
+        "feed_forward",
+        """
+import torch
+from torch import nn
+
+class PositionFeedForward(nn.Module):
+    def __init__(self, hidden_dim, pf_dim):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(hidden_dim, pf_dim), nn.Linear(pf_dim, hidden_dim)
+
+    def forward(self, x):
+        return self.fc2(torch.relu(self.fc1(x)))
+""",
+        (("self.fc2(torch.relu(self.fc1(x)))", "torch.relu(self.fc2(self.fc1(x)))"),),
+    ),
+)
