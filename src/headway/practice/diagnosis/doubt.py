@@ -26,6 +26,7 @@ from headway.practice.diagnosis.explain.failure import lacks_base_constructor, l
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
+from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
@@ -40,10 +41,28 @@ NOT_UNDERSTOOD = "not_understood"
 
 def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
-    found = [_doubted(each) if is_in_doubt(each) else replace(each, status="wrong") if _shows_mistake(each) else each for each in verdicts]
+    found = [
+        _doubted(each)
+        if is_in_doubt(each) or _changes_right(each, verdicts)
+        else replace(each, status="wrong")
+        if _shows_mistake(each)
+        else each
+        for each in verdicts
+    ]
     found = [_with_undefined(each) for each in found]
     named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
     return [_because_of_doubted(each, named) for each in found]
+
+
+def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
+    """Return True if the repair changes a function that is right: an edit there may turn an unlisted convention into a known one."""
+    if verdict.repair is None:
+        return False
+    subjects = [
+        each.trial.call.subject for each in verdicts if each.is_correct and each.trial is not None and each.subject != verdict.subject
+    ]
+    lines = [range(each.line, each.line + len(each.own_source.splitlines())) for each in subjects if inspect.isfunction(each.value)]
+    return any(edit.line in each for each in lines for edit in verdict.repair.edits if edit.cell is None)
 
 
 def _with_undefined(verdict: Verdict) -> Verdict:
@@ -57,7 +76,12 @@ def _with_undefined(verdict: Verdict) -> Verdict:
 def is_in_doubt(verdict: Verdict) -> bool:
     """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
     if verdict.trial is not None and (
-        _orders_fused(verdict) or _changes_rotation(verdict) or _removes_norm(verdict) or _is_variant(verdict) or _lacks_library(verdict)
+        _orders_fused(verdict)
+        or _changes_rotation(verdict)
+        or _removes_norm(verdict)
+        or _has_no_bias(verdict)
+        or _is_variant(verdict)
+        or _lacks_library(verdict)
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
@@ -137,12 +161,10 @@ def _removes_norm(verdict: Verdict) -> bool:
     is_part = re.search(r"attention|feed_forward", verdict.exercise) is not None
     if verdict.repair is None or verdict.trial is None or not is_part or not inspect.isclass(verdict.trial.call.subject.value):
         return False
-    lines = verdict.trial.call.subject.text.splitlines()
-    on_one_line = all(edit.cell is None and edit.line == edit.end_line <= len(lines) for edit in verdict.repair.edits)
-    return on_one_line and all(
-        len(re.findall(NORM, lines[edit.line - 1][edit.column - 1 : edit.end_column - 1])) > len(re.findall(NORM, edit.replacement))
-        for edit in verdict.repair.edits
-    )
+    text = verdict.trial.call.subject.text
+    replaced = (replaced_text(text, edit) for edit in verdict.repair.edits if edit.cell is None)
+    pairs = zip(replaced, (edit.replacement for edit in verdict.repair.edits), strict=False)
+    return all(len(re.findall(NORM, before)) > len(re.findall(NORM, after)) for before, after in pairs)
 
 
 NORM = r"(?i)norm|\bln_?\w*\("
@@ -159,11 +181,19 @@ def _is_given_positions(verdict: Verdict) -> bool:
 
 
 def _has_norms_inside(verdict: Verdict) -> bool:
-    """Return True if all norms are missing in a layer whose own parts hold norms."""
-    if verdict.trial is None or not any(cause.name.startswith("norms_missing") for cause in verdict.causes):
+    """Return True if all norms or residual sums are missing in a layer or a stack whose own parts hold norms."""
+    if verdict.trial is None or not any(re.search(r"\b(norms|residuals)_missing", cause.name) for cause in verdict.causes):
         return False
     subject = verdict.trial.call.subject
     return re.search(NORM, subject.used_source.replace(subject.own_source, "")) is not None
+
+
+def _has_no_bias(verdict: Verdict) -> bool:
+    """Return True if a linear layer of a library is without its bias in a file that constructs it so."""
+    if verdict.trial is None or [cause.name for cause in verdict.causes] != ["bias_missing"]:
+        return False
+    subject = verdict.trial.call.subject
+    return "bias" not in subject.own_source and re.search(rf"\b{subject.short_name}\([^\n]*bias *= *False", subject.file_source) is not None
 
 
 def _finds_no_pair(verdict: Verdict) -> bool:

@@ -138,7 +138,11 @@ TAKES = optional(
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
 PAD_IDS = optional(
-    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256))
+    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
+    *(
+        Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x", source=rf"(?<![\w.]){pad_id}\b")
+        for pad_id in (2, 3, 50257, 50258, 50259, 100257)
+    ),
 )
 
 

@@ -186,13 +186,12 @@ def _heads_first(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(1, 2) if numpy.ndim(answer) == 4 else answer
 
 
+POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))"
+"""Pattern of the source of an attention whose operands have the heads after the positions."""
+
 AXES = optional(
-    Convention(
-        TEXTS["positions_before_heads"],
-        _positions_first,
-        _heads_first,
-        source=r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))",
-    )
+    Convention(TEXTS["positions_before_heads"], _positions_first, _heads_first, source=POSITIONS_FIRST),
+    Convention(TEXTS["returns_heads_first"], _positions_first, source=POSITIONS_FIRST),
 )
 
 

@@ -132,7 +132,7 @@ def _place(name: str) -> tuple[int, str] | None:
     for place, pattern in enumerate(ARRAYS):
         if re.fullmatch(pattern, name, re.IGNORECASE):
             return place, "data"
-        if re.fullmatch(rf"(d_?|grad(ient)?s?_?)({pattern})|({pattern})_?grad(ient)?s?", name, re.IGNORECASE):
+        if re.fullmatch(rf"(d_?|dl_?d_?|grad(ient)?s?_?)({pattern})|({pattern})_?grad(ient)?s?", name, re.IGNORECASE):
             return place, "grad"
     return None
 

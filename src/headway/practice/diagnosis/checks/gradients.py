@@ -122,6 +122,9 @@ def _of_inputs(call: Call, arguments: Inputs, may_write: bool) -> Cause | Messag
     return _compared(call, leaves, slopes, gradients)
 
 
+SHRINKING = r"\* *(\w+) *\+ *\(1(\.0?)? *- *[\w.]+\) *\* *\1\.detach\(\)"
+"""Pattern of the source of a function that makes its gradient smaller on purpose: alpha * x + (1 - alpha) * x.detach()."""
+
 STEEP = 1e-4
 """Slope from which a function depends on its operands."""
 
@@ -141,7 +144,7 @@ def _compared(
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
         if slope.is_far_from(along, leaf.share * size):
             wrong.append((leaf.name, along, slope.value))
-    if not wrong:
+    if not wrong or re.search(SHRINKING, call.subject.own_source):
         return None
     if _is_for_inference(call):
         return FOR_INFERENCE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 
 from headway.practice.diagnosis.repair.program import Change, Program
@@ -141,11 +142,23 @@ def _column(line: str, offset: int) -> int:
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
     """Return a text with edits made."""
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+    starts = _starts(text)
     for edit in sorted(edits, key=lambda each: (each.line, each.column), reverse=True):
-        start, end = starts[edit.line - 1] + edit.column - 1, starts[edit.end_line - 1] + edit.end_column - 1
+        start, end = _span(edit, starts)
         text = text[:start] + edit.replacement + text[end:]
     return text
+
+
+def replaced_text(text: str, edit: Edit) -> str:
+    """Return the part of a text that an edit replaces."""
+    start, end = _span(edit, _starts(text))
+    return text[start:end]
+
+
+def _starts(text: str) -> list[int]:
+    """Return the places at which the lines of a text start, and its end."""
+    return [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
+
+
+def _span(edit: Edit, starts: Sequence[int]) -> tuple[int, int]:
+    return starts[edit.line - 1] + edit.column - 1, starts[edit.end_line - 1] + edit.end_column - 1
