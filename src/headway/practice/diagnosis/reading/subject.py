@@ -327,15 +327,24 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
 
 
 def _without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any]:
-    """Return a method that needs no state as a function of its operands."""
+    """Return a method that needs no state but settings as a function of its operands and of these settings."""
+    settings = sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and not hasattr(owner, name))
 
     @functools.wraps(method)
     def called(*operands: Any, **options: Any) -> Any:
-        return method(owner.__new__(owner), *operands, **options)
+        instance = owner.__new__(owner)
+        for name in settings:
+            object.__setattr__(instance, name, options.pop(name, None))
+        return method(instance, *operands, **options)
 
     signature = inspect.signature(method)
-    called.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore[attr-defined]
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
+    called.__signature__ = signature.replace(parameters=[*[*signature.parameters.values()][1:], *own])  # type: ignore[attr-defined]
     return called
+
+
+SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?"
+"""Pattern of the names of the settings of an instance that its method for a mask may read."""
 
 
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
@@ -356,13 +365,13 @@ def methods(tree: ast.Module) -> dict[str, ast.stmt]:
 
 
 def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
-    """Return the methods of a class that are named as parts and read nothing of their instance but other such methods.
+    """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings for a mask.
 
     Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts.
     """
     read = {name: _read_of_self(node) for name, node in own.items() if not node.decorator_list}
     free = {name for name, attributes in read.items() if attributes is not None}
-    while reading := {name for name in free if not (read[name] or set()) <= free}:
+    while reading := {name for name in free if not _needed(name, read[name] or set()) <= free}:
         free -= reading
     return {
         name
@@ -372,6 +381,12 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
         and not likely[0].startswith("bpe_")
         and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
     }
+
+
+def _needed(name: str, attributes: set[str]) -> set[str]:
+    """Return the attributes that a method reads, for one that makes a mask without settings."""
+    makes_mask = fitting(name)[0][:1] in (("padding_mask",), ("causal_mask",))
+    return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
 
 
 CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
