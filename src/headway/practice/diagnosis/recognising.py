@@ -76,7 +76,10 @@ def recognised(subject: Subject) -> Exercise | None:
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
-    if inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
+    named = [each.name for each in (*likely, *possible)]
+    if _takes_three(subject) and named[:1] == ["self_attention"]:
+        likely = [exercise("scaled_dot_product_attention"), *likely]
+    elif inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
         possible.sort(key=lambda each: each.name == "self_attention")  # one head would hide what it does with several
@@ -84,7 +87,7 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name != "rotary"] for group in (likely, possible))
-    if likely and likely[0].name in ("self_attention", "qkv_projection") and _takes_three(subject):
+    if likely and likely[0].name == "qkv_projection" and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
@@ -110,7 +113,7 @@ def _body(subject: Subject) -> str:
 def _takes_three(subject: Subject) -> bool:
     """Return True for a function of a query, a key and a value, which are projected elsewhere."""
     names = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
-    return inspect.isfunction(subject.value) and re.fullmatch(r"q\w* k\w* v\w*( \w*mask)?", names) is not None
+    return inspect.isfunction(subject.value) and re.fullmatch(r"q\w* k\w* v\w*( \w*mask| d_?k| dim| head_dim)?", names) is not None
 
 
 def _sees_one_token(subject: Subject) -> bool:

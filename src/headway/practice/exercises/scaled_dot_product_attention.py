@@ -200,7 +200,7 @@ def _of_one_length(inputs: Inputs) -> Inputs | None:
     return without_operands(inputs, "is_causal") if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
 
 
-MAKES_TRIANGLE = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))[\s\S]*\btri[lu]\("
+MAKES_TRIANGLE = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))[\s\S]*(\btri[lu]|causal_?mask)\("
 """Pattern of the source of a function that makes a causal mask and takes none."""
 
 CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=MAKES_TRIANGLE)

@@ -167,6 +167,11 @@ OF_ELEMENTS = Convention(
 )
 """A function that returns a list of one number for each element of x."""
 
+OF_VECTORS = Convention(
+    TEXTS["vectors"], _vector, role="x", without="axis", source=r"def \w+\(\s*(self, *)?\w+: *\w+\[\w+, *[\"'] *\w+ *[\"']\]"
+)
+"""A function whose annotation states a single axis: `x: Float[Array, " dim"]`."""
+
 NUM_AXES = optional(
     Convention(
         TEXTS["three_axes"],
@@ -182,6 +187,7 @@ NUM_AXES = optional(
         source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b",
     ),
     OF_ROWS,
+    OF_VECTORS,
     _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )
 """Number of axes of x: any, exactly (batch, positions, width), that of a vector for modules of Equinox, which `vmap` calls for each vector, or

@@ -121,7 +121,7 @@ ROLES = (
 def probes(*, has_decay: bool) -> tuple[Probe, ...]:
     """One step and several, of one and of two parameters; tiny gradients; with given betas and eps; with decay."""
     random = numpy.random.default_rng(71)
-    shapes = ((3,), (2, 2))
+    shapes = ((3,), (2, 2), (4,), (2, 3))
 
     def run(num_steps: int, rate: float, num_points: int = 1, size: float = 1.0, **more: Any) -> Inputs:
         points = [random.standard_normal(shape) for shape in shapes[:num_points]]
@@ -137,4 +137,5 @@ def probes(*, has_decay: bool) -> tuple[Probe, ...]:
         *(decays if has_decay else ()),
         Probe("betas given", run(4, 0.2, beta1=0.8, beta2=0.95)),
         Probe("eps given", run(3, 0.2, eps=1e-2)),
+        Probe("four parameters", run(3, 0.1, 4), SETTING),
     )

@@ -86,11 +86,14 @@ def _with_rows(inputs: Inputs) -> Inputs | None:
 
 COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)
 ANGLES = Convention(TEXTS["returns_angles_radians"], encode=_with_rows, decode=_angles)
+RETURNS_SINE_FIRST = r"return[^\n]*(sin[^\n]*cos|imag[^\n]*real)"
+"""Pattern of the source of a function that returns the sines before the cosines."""
+
 SINE_FIRST = Convention(
     TEXTS["returns_sine_before_cosine"],
     encode=_with_rows,
     decode=_sine_first,
-    source=r"return[^\n]*sin[^\n]*cos|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
+    source=rf"{RETURNS_SINE_FIRST}|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
 )
 FREQUENCIES = Convention(
     TEXTS["returns_frequencies_angles_computed_elsewhere"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -11,6 +12,7 @@ from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
 from headway.practice.message import Message
 from headway.practice.recipes.encoding import without
+from headway.practice.recipes.rotary_forms import RETURNS_SINE_FIRST
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
@@ -167,6 +169,11 @@ FORMS = optional(
     _as_one(TEXTS["takes_cosine_sine_stacked_along_first"], lambda cos, sin: numpy.stack([cos, sin])),
     _as_one(TEXTS["takes_cosine_sine_tuple"], lambda cos, sin: (cos, sin)),
     _as_one(TEXTS["takes_sine_cosine_tuple"], lambda cos, sin: (sin, cos), SINE_FIRST),
+    replace(
+        _as_one(TEXTS["takes_sine_cosine_tuple"], lambda cos, sin: (sin, cos)),
+        source=r"\b\w*sin\w*, *\w*cos\w* *= *\w+ *\n",
+        file_source=RETURNS_SINE_FIRST,
+    ),
     _as_one(TEXTS["takes_angles_radians"], lambda cos, sin: numpy.arctan2(sin, cos)),
 )
 POSITIONS = optional(
