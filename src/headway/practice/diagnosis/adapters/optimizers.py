@@ -155,11 +155,12 @@ class OptimizerCall(Call):
         passed = [self._form(group) for group in groups]
         zeros = (([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group]) for group in groups)
         kept = list(map(self._form, zeros)) if takes.takes("gradient") else passed
+        is_shared = self.holds == "layer" and not takes.role_of  # one optimizer is given each layer in turn
         made = [
             value(**settings, **{name: form if role is PARAMS else slopes for name, role in takes.role_of.items()})
-            for form, slopes in zip(passed[:1] if self.holds == "layer" else passed, kept, strict=self.holds != "layer")
+            for form, slopes in zip(passed[:1] if is_shared else passed, kept, strict=not is_shared)
         ]
-        instances = made * len(groups) if self.holds == "layer" else made
+        instances = made * len(groups) if is_shared else made
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
