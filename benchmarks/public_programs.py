@@ -2,7 +2,8 @@
 
 The list of programs, public_programs.toml, has for each file its repository, path, commit and checksum, and the label that reading gave to
 each part: `right`, `wrong` (with the mistake), `whole` (a whole model or stack) or `doubtful` (not counted). None of the code is kept here:
-FOLDER holds each file as OWNER+REPOSITORY/PATH, and a file that is absent there is downloaded.
+FOLDER holds each file as OWNER+REPOSITORY/PATH, and a file that is absent there is downloaded. A new list may hold no repository of another list,
+nor of read_repositories.txt.
 
 Each file is judged by the whole command, in a process of its own. With `--mutants N`, N changed programs are judged instead: each is one of
 the files with a single edit in a right part that is accepted. An edit that changes no result cannot be detected: the accepted ones are to be

@@ -165,7 +165,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     constructor = subject.parameters
     config = config_parameter(subject)
     dropouts = tuple(
-        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
+        each.name
+        for each in constructor
+        if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config and not _may_be_layer(each, subject)
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
@@ -205,6 +207,12 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             if config is not None and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+
+
+def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:
+    """Return True for a dropout of None that the class may call, and does not use as a rate."""
+    is_rate = rf"Dropout\([^)\n]*\b{parameter.name}\b|\b{parameter.name}\b *>|=(self\.)?{parameter.name}\b"
+    return parameter.default is None and re.search(is_rate, subject.own_source) is None
 
 
 def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> dict[str, Role]:
