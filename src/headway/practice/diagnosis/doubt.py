@@ -162,9 +162,10 @@ def _removes_norm(verdict: Verdict) -> bool:
     if verdict.repair is None or verdict.trial is None or not is_part or not inspect.isclass(verdict.trial.call.subject.value):
         return False
     text = verdict.trial.call.subject.text
-    replaced = (replaced_text(text, edit) for edit in verdict.repair.edits if edit.cell is None)
-    pairs = zip(replaced, (edit.replacement for edit in verdict.repair.edits), strict=False)
-    return all(len(re.findall(NORM, before)) > len(re.findall(NORM, after)) for before, after in pairs)
+    return all(
+        edit.cell is None and len(re.findall(NORM, replaced_text(text, edit))) > len(re.findall(NORM, edit.replacement))
+        for edit in verdict.repair.edits
+    )
 
 
 NORM = r"(?i)norm|\bln_?\w*\("

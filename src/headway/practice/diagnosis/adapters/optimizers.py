@@ -153,7 +153,7 @@ class OptimizerCall(Call):
         size = {"single": 1, "layer": 2}.get(self.holds, len(held))
         groups = [held[start : start + size] for start in range(0, len(held), size)]
         passed = [self._form(group) for group in groups]
-        zeros = (([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group]) for group in groups)
+        zeros = ([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group] for group in groups)
         kept = list(map(self._form, zeros)) if takes.takes("gradient") else passed
         is_shared = self.holds == "layer" and not takes.role_of  # one optimizer is given each layer in turn
         made = [

@@ -328,7 +328,8 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
 
 def _without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any]:
     """Return a method that needs no state but settings as a function of its operands and of these settings."""
-    settings = sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and not hasattr(owner, name))
+    known = {*method.__globals__, *dir(owner)}
+    settings = sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and name not in known)
 
     @functools.wraps(method)
     def called(*operands: Any, **options: Any) -> Any:
