@@ -36,6 +36,7 @@ from headway.practice.diagnosis.checks.repeating import (
 )
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
+from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
@@ -311,7 +312,11 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)
-    of_use = of_cache if isinstance(of_cache, Cause) else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial)
+    of_use = (
+        of_cache
+        if isinstance(of_cache, Cause)
+        else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial) or two_masks_cause(trial)
+    )
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
