@@ -335,7 +335,7 @@ def merge_pair(a, b, splits):
 
 
 @pytest.mark.slow
-def test_a_model_whose_mask_has_no_operand_is_not_accused(tmp_path):
+def test_a_model_that_is_given_its_mask_is_judged_with_a_causal_one(tmp_path):
     text = """
 import numpy as np
 
@@ -362,7 +362,8 @@ def transformer_forward(inputs, wte, wpe, blocks, ln_f, n_head, mask=None):
     return x @ wte.T
 """
     verdict = verdict_on(tmp_path, text, "transformer_forward")
-    assert verdict.status == "could not run"
+    assert (verdict.status, [cause.name for cause in verdict.causes]) == ("wrong", ["last_norm_missing"])
+    assert verdict_on(tmp_path, text.replace("x @ wte.T", "layer_norm(x, **ln_f) @ wte.T"), "transformer_forward").is_correct
     assert verdict_on(tmp_path, text.replace(", mask=None):", "):\n    mask = None"), "transformer_forward").status == "wrong"
 
 

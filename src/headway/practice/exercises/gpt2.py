@@ -198,18 +198,26 @@ MASKED = tuple(_masked(kind, shape) for shape in SHAPES for kind in KINDS)
 
 def _mask_taken(ask: Any) -> Convention | None:
     """Return the form of a mask with which a model hides later positions; None if it does so without one, or in no form."""
-    example = next(probe.inputs for probe in probes() if probe.inputs["token_ids"].ndim == 2)
+    sequences = {probe.inputs["token_ids"].ndim: probe.inputs for probe in probes()}  # a batch, or a single one
+    for example in sequences.values():
+        if _hides(ask, Convention(), example):
+            return None
+        form = next((form for form in MASKED if _hides(ask, form, example)), None)
+        if form is not None:
+            return form
+    return None
+
+
+def _hides(ask: Any, form: Convention, example: Inputs) -> bool:
+    """Return True if the last token has an effect on the logits of the last position alone."""
     ids = example["token_ids"]
-    other = numpy.where(numpy.arange(ids.shape[-1]) == ids.shape[-1] - 1, (ids + 1) % len(example["wte"]), ids)
-
-    def hides(form: Convention) -> bool:
-        answers = [_logits(ask(form.encode(example | {"token_ids": each}) or example)) for each in (ids, other)]
-        if any(numpy.shape(each)[:-1] != ids.shape or not numpy.isfinite(each).all() for each in answers):
-            return False
-        is_moved = numpy.abs(answers[0] - answers[1]).max(axis=(0, 2)) > 1e-4
-        return bool(is_moved[-1] and not is_moved[:-1].any())
-
-    return None if hides(Convention()) else next(filter(hides, MASKED), None)
+    last = numpy.arange(ids.shape[-1]) == ids.shape[-1] - 1
+    other = numpy.where(last, (ids + 1) % len(example["wte"]), ids)
+    answers = [_logits(ask(form.encode(example | {"token_ids": each}) or example)) for each in (ids, other)]
+    if any(numpy.shape(each)[:-1] != ids.shape or not numpy.isfinite(each).all() for each in answers):
+        return False
+    is_moved = (numpy.abs(answers[0] - answers[1]) > 1e-4).any(-1).reshape(-1, len(last)).any(0)
+    return bool((is_moved == last).all())
 
 
 def _logits(answer: Any) -> Any:
