@@ -14,7 +14,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step,
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.exercises.transformer_block import RELU
 from headway.practice.recipes import blocks as of_blocks
-from headway.practice.recipes.activations import softmax
+from headway.practice.recipes.activations import rms_normed, softmax
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
 from headway.practice.recipes.encoding import changed, first_of_tuple
 from headway.practice.roles import Roles
@@ -68,7 +68,7 @@ def with_waves(x: Any) -> Any:
 
 def rms_norm(x: Any, weight: Any) -> Any:
     """RMSNorm with the epsilon of Llama."""
-    return x / numpy.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * weight
+    return rms_normed(x, 1e-6) * weight
 
 
 MISTAKES = (

@@ -54,6 +54,11 @@ def gelu_tanh(x: Any) -> Any:
     return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+def rms_normed(x: Any, eps: float) -> Any:
+    """Divide by the root mean square of the last axis."""
+    return x / numpy.sqrt((x**2).mean(-1, keepdims=True) + eps)
+
+
 def quick_gelu(x: Any) -> Any:
     """Sigmoid approximation of GELU: x · sigmoid(1.702 x)."""
     return x * sigmoid(1.702 * x)

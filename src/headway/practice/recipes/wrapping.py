@@ -10,7 +10,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.outputs import is_same, precision
-from headway.practice.recipes.activations import normed
+from headway.practice.recipes.activations import normed, rms_normed
 from headway.practice.recipes.sequences import Draw
 from headway.practice.texts import Texts
 
@@ -30,7 +30,7 @@ def _norm(eps: float) -> Callable[[Any], Any]:
 
 
 def _rms_norm(eps: float) -> Callable[[Any], Any]:
-    return lambda x: x / numpy.sqrt(numpy.mean(numpy.square(x, dtype=numpy.float64), axis=-1, keepdims=True) + eps)
+    return lambda x: rms_normed(numpy.asarray(x, numpy.float64), eps)
 
 
 def _after(eps: float) -> Convention:

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy
@@ -261,6 +262,11 @@ def derivation(role: Role) -> Any:
 
 def fits_name(name: str, role: Role) -> bool:
     """Return True if a role lists a parameter's name, or the name without a word for an array."""
+    return any(each == role.name or each in role.called for each in _spellings(name))
+
+
+@cache
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return a name in lower case, and without a word for an array; each name is compared with many roles."""
     plain = name.lower().strip("_")
-    bare = re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain)
-    return any(each == role.name or each in role.called for each in dict.fromkeys((plain, bare)))
+    return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain))))

@@ -62,14 +62,14 @@ def _dropped(trial: Trial, probe: Probe, name: str, other: str) -> str | None:
     """
     call = trial.call
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
-    first = _output(call, arguments)
-    bare = _output(call, {each: value for each, value in arguments.items() if each != name})
+    unmasked = {each: value for each, value in arguments.items() if each != name}
+    first, bare = _output(call, arguments), _output(call, unmasked)
     if _is_equal(first, bare):
         return None
     for mask in _others(probe.inputs):
         given = {other: call.array(mask)}
         try:
-            second = _output(call, {each: value for each, value in arguments.items() if each != name} | given)
+            second = _output(call, unmasked | given)
         except Exception:  # another form
             continue
         if not numpy.isfinite(second).all() or _is_equal(second, bare):
