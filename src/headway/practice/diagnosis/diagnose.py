@@ -45,6 +45,7 @@ from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.diagnosis.explain.undefined import undefined
+from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
@@ -107,7 +108,8 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     if (
         found is None and exercise.name == "self_attention" and _takes_heads(verdict)
     ):  # with one head only what it does with several is not seen
-        found = _judged_as(subject, by_name("multi_head_attention"))
+        several = by_name("multi_head_attention")
+        found = next((other for other in judged if other.exercise == several.name), None) or _judged_as(subject, several)
     return found or verdict
 
 
@@ -321,6 +323,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
+    writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
     remarks = [
         *writes,

@@ -22,7 +22,7 @@ from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded
-from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_operands
+from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
@@ -216,7 +216,7 @@ def _shows_mistake(verdict: Verdict) -> bool:
     if error is None or verdict.trial is None:
         return False
     subject = verdict.trial.call.subject
-    return lacks_base_constructor(error) or is_undefined(error, subject) or lacks_operands(error, subject)
+    return lacks_base_constructor(error) or lacks_call(error) or is_undefined(error, subject) or lacks_operands(error, subject)
 
 
 def raised(verdict: Verdict, statuses: Collection[str] = ("could not run",)) -> BaseException | None:

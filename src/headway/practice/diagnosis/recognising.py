@@ -46,7 +46,7 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
 
-ROTATING = r"(?i)cos|sin|freq|theta|angle|polar|table|cis|rope|rot\w*\("
+ROTATING = r"(?i)cos|sin|freq|theta|angle|polar|table|cis|(?<!p)rope|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("

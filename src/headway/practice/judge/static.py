@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from headway.practice.diagnosis.reading.methods import methods
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
-from headway.practice.diagnosis.reading.subject import definitions, first_line, methods
+from headway.practice.diagnosis.reading.subject import definitions, first_line
 
 MAX_CHARS = 2_000_000
 OF_JAX = ("flax", "equinox")
@@ -54,8 +55,9 @@ def facts_of(text: str) -> Facts:
         return Facts()
     try:
         tree = ast.parse(text)
-        own = methods(tree)
-        nodes: dict[str, ast.stmt] = {**definitions(tree), **own}
+        top = definitions(tree)
+        own = methods(top.values())
+        nodes: dict[str, ast.stmt] = {**top, **own}
         defined = {name: first_line(node) for name, node in nodes.items()}
         bound: dict[str, list[int]] = {}
         for name, line in _bindings(tree.body):

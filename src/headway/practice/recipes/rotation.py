@@ -12,7 +12,7 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/rotation")
 
-SOURCE = r"rope|rotary|rotat|freqs"
+SOURCE = r"(?<!p)rope|rotary|rotat|freqs"
 """Pattern of the source of an attention with rotary positions."""
 
 

@@ -142,7 +142,7 @@ WRONG_STACKS: dict[str, Step] = {
     "residual_around_layers": _added,
 }
 
-ROTARY = r"rope|rotary|freqs_cis|alibi|relative"
+ROTARY = r"(?<!p)rope|rotary|freqs_cis|alibi|relative"
 
 
 def _scaled(step: Step) -> Step:
@@ -227,20 +227,17 @@ def sizes(tables: Sequence[str], layers: Sequence[str]) -> tuple[Role, ...]:
     def same(names: Sequence[str]) -> Any:
         return lambda inputs: len(inputs[names[0]]) if len({len(inputs[name]) for name in names}) == 1 else None
 
-    own: tuple[Role, ...] = ()
-    if len(tables) > 1:
-        own = (
-            ROLES.size("source_vocab_size", lambda inputs: len(inputs[tables[0]])),
-            ROLES.size("target_vocab_size", lambda inputs: len(inputs[tables[1]])),
-            ROLES.size("num_encoder_layers", lambda inputs: len(inputs[layers[0]])),
-            ROLES.size("num_decoder_layers", lambda inputs: len(inputs[layers[1]])),
-            ROLES.size("source_length", lambda inputs: MOST_POSITIONS),
-            ROLES.size("target_length", lambda inputs: MOST_POSITIONS),
-            ROLES.size("source_pad", lambda inputs: 0),
-            ROLES.size("target_pad", lambda inputs: 0),
-        )
-    return (
-        *own,
+    of_sides = (
+        ROLES.size("source_vocab_size", lambda inputs: len(inputs[tables[0]])),
+        ROLES.size("target_vocab_size", lambda inputs: len(inputs[tables[-1]])),
+        ROLES.size("num_encoder_layers", lambda inputs: len(inputs[layers[0]])),
+        ROLES.size("num_decoder_layers", lambda inputs: len(inputs[layers[-1]])),
+        ROLES.size("source_length", lambda inputs: MOST_POSITIONS),
+        ROLES.size("target_length", lambda inputs: MOST_POSITIONS),
+        ROLES.size("source_pad", lambda inputs: 0),
+        ROLES.size("target_pad", lambda inputs: 0),
+    )
+    shared = (
         ROLES.size("vocab_size", same(tables)),
         ROLES.size("num_layers", same(layers)),
         ROLES.size("hidden_size", lambda inputs: WIDTH),
@@ -254,3 +251,4 @@ def sizes(tables: Sequence[str], layers: Sequence[str]) -> tuple[Role, ...]:
         ROLES.size("pad_id", lambda inputs: 0),
         ROLES.size("device", lambda inputs: "cpu"),
     )
+    return (*of_sides, *shared) if len(tables) > 1 else (*shared, *of_sides)

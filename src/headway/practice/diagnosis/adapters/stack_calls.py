@@ -25,7 +25,7 @@ from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of
-from headway.practice.diagnosis.classes.submodules import LIBRARIES
+from headway.practice.diagnosis.classes.submodules import LIBRARIES, is_part
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.message import Message
@@ -266,7 +266,8 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     own = replace(exercise, roles=(*operands, *masks, *stacks.sizes(tables, layers)))
     has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", subject.used_source, re.IGNORECASE)
     budget = iter(range(MAX_CALLS))
-    for each in as_made(subject):
+    takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
+    for each in sorted(as_made(subject), key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
         for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
             binding = class_binding(construction, Assignment({}))
             if _leaves_mask_out(each, construction, binding):
@@ -371,6 +372,8 @@ def _compared(event: Event, wanted: numpy.ndarray | None, rows: numpy.ndarray) -
     """Compare what a layer sees in some rows with what it should see; None for all positions."""
     seen = event.visible
     assert seen is not None
+    if rows.shape[1] not in (1, seen.shape[1]):  # it is given the other sequence
+        return False
     is_row = numpy.broadcast_to(rows[..., None], seen.shape)
     every = numpy.ones_like(seen) if wanted is None else numpy.broadcast_to(wanted, seen.shape)
     if (seen == every)[is_row].all():

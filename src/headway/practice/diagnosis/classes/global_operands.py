@@ -15,9 +15,10 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise
 
 CONTAINERS = (dict, list, tuple, type(None))
-"""Types of the variables that are replaced; other numbers than that of heads, and functions, belong to the program."""
+"""Types of the variables that are replaced; other numbers than SIZES, and functions, belong to the program."""
 
-HEADS = "num_heads"
+SIZES = ("num_heads", "head_dim")
+"""Sizes that a function may read from its file instead of from its operands."""
 
 
 @dataclass
@@ -49,12 +50,12 @@ def globals_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     free = [
         role
         for role in exercise.roles
-        if not binding.takes(role.name) and (role.name == HEADS or (role.neutral is MISSING and not (role.is_size or role.is_weight)))
+        if not binding.takes(role.name) and (role.name in SIZES or (role.neutral is MISSING and not (role.is_size or role.is_weight)))
     ]
     held = {
         name: role
         for name, kind in _read(subject).items()
-        if (role := next((each for each in free if fits_name(name, each) and (kind is int) == (each.name == HEADS)), None)) is not None
+        if (role := next((each for each in free if fits_name(name, each) and (kind is int) == (each.name in SIZES)), None)) is not None
     }
     if not held or len(set(held.values())) < len(held):
         return []

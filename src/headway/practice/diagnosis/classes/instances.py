@@ -413,10 +413,10 @@ class InstanceCall(Call):
 
 
 def _in_float32(instance: Any) -> Any:
-    """Return a torch module in float32 if all its parameters have half precision, whose rounding would hide what it computes."""
+    """Return a torch module in float32 if all its parameters have half precision, whose rounding would hide what it computes, or double."""
     if module_library(type(instance)) == "torch":
-        dtypes = {each.dtype.itemsize for each in instance.parameters() if each.is_floating_point()}
-        return instance.float() if dtypes == {2} else instance
+        sizes = {each.dtype.itemsize for each in instance.parameters() if each.is_floating_point()}
+        return instance.float() if sizes in ({2}, {8}) else instance
     return instance
 
 

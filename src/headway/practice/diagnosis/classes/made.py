@@ -28,7 +28,7 @@ def as_made(subject: Subject) -> Iterator[Subject]:
         if maker is not value and getattr(maker, "__module__", None) == value.__module__ and _makes(maker, name, subject):
             made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(maker, value), "__init__": _keep})
             made.__signature__ = inspect.signature(maker)
-            yield replace(subject, value=made)
+            yield replace(subject, value=made, maker=name)
 
 
 def _makes(maker: Any, name: str, subject: Subject) -> bool:

@@ -21,7 +21,7 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-ROTATES_ONE = TEXTS.mistake("rotates_one", pattern=r"rope|rot|norm")
+ROTATES_ONE = TEXTS.mistake("rotates_one", pattern=r"(?<!p)rope|rot|norm")
 
 PROOFS = (
     TEXTS["proof_of_one"],

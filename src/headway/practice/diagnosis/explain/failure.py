@@ -107,6 +107,11 @@ def lacks_base_constructor(error: BaseException) -> bool:
     return isinstance(error, AttributeError) and "before Module.__init__() call" in str(error)
 
 
+def lacks_call(error: BaseException) -> bool:
+    """Return True for the error of an attribute of a method that is not called: `x.contiguous.view(…)`."""
+    return isinstance(error, AttributeError) and inspect.isroutine(error.obj)
+
+
 UNPACKED = r"[(,]\s*\*"
 """Pattern of a line with operands from a sequence or a dictionary."""
 MISSING_OPERANDS = r"([\w.]+)\(\) missing \d+ required (positional|keyword-only) arguments?: "

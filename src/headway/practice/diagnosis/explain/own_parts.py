@@ -51,7 +51,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
 def _is_of_rotation(error: Exception) -> bool:
     """Return True for an exception in code that rotates, or in code that such code calls."""
     lines = [frame.line or "" for frame in traceback.extract_tb(error.__traceback__)]
-    return any(re.search(r"rot(ary|ate)|rope|complex", line, re.IGNORECASE) for line in lines)
+    return any(re.search(r"rot(ary|ate)|(?<!p)rope|complex", line, re.IGNORECASE) for line in lines)
 
 
 def _line_of_class(error: Exception, subject: Subject) -> int | None:

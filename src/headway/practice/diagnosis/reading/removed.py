@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import pkgutil
+import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
+from typing import Any
 
 REMOVED: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text(encoding="utf-8"))
 """Replacement of each removed name, by module."""
@@ -28,12 +31,17 @@ class Use:
 
 
 def restore_removed(packages: Collection[str]) -> None:
-    """Give the modules of these packages the names that the installed version has removed."""
+    """Give the modules of these packages the names that the installed version has removed, and PyTorch the masks of bytes.
+
+    Effects   sets attributes of the modules, and replaces two methods of torch.Tensor
+    """
     for place, names in REMOVED.items():
         if place.partition(".")[0] in packages:
             with suppress(ImportError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _restore(import_module(place), names)
+    if "torch" in packages:
+        _restore_byte_masks()
 
 
 def _restore(module: ModuleType, names: dict[str, str]) -> None:
@@ -45,6 +53,31 @@ def _restore(module: ModuleType, names: dict[str, str]) -> None:
             setattr(module, name, value)
             if isinstance(value, ModuleType):
                 sys.modules.setdefault(f"{module.__name__}.{name}", value)
+
+
+def _restore_byte_masks() -> None:
+    """Let the tensors of PyTorch accept masks of bytes in masked_fill, as its early versions do."""
+    from torch import Tensor, uint8
+
+    def accepting(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def fill(tensor: Any, mask: Any, value: Any) -> Any:
+            return method(tensor, mask.bool() if mask.dtype == uint8 else mask, value)
+
+        return fill
+
+    for name in ("masked_fill", "masked_fill_"):
+        if not hasattr(getattr(Tensor, name), "__wrapped__"):
+            setattr(Tensor, name, accepting(getattr(Tensor, name)))
+
+
+BYTE_MASK = r"(?i)\w*mask\w*\b.*(uint8|ByteTensor|\.byte\(\))"
+"""Pattern of a line that makes a mask of bytes."""
+
+
+def has_byte_masks(source: str) -> bool:
+    """Return True for the source of a program that masks scores with an array of bytes."""
+    return "masked_fill" in source and re.search(BYTE_MASK, source) is not None
 
 
 def removed_in(tree: ast.Module) -> Iterator[Use]:

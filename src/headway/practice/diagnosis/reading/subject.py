@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.trees import functions_in, in_branches, is_of_self, parameters_in, stored_in
-from headway.practice.names import fitting
+from headway.practice.diagnosis.reading.methods import METHODS, methods, without_instance
+from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
 
@@ -41,6 +41,7 @@ class Subject:
     text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
     has_wrong_parts   True if it uses classes that are wrong, so that it is called with correct parts in their places
     has_definitions   True while definitions, which have no gradients, are in place of functions that it calls
+    maker      name of the function or class of the file that constructs the class with its parts; empty if it is called directly
     """
 
     value: Callable[..., Any]
@@ -52,6 +53,7 @@ class Subject:
     text: str = field(default="", repr=False)
     has_wrong_parts: bool = False
     has_definitions: bool = False
+    maker: str = ""
     _results: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, name: str, compute: Callable[[], Result]) -> Result:
@@ -87,8 +89,9 @@ class Subject:
     @cached_property
     def used_source(self) -> str:
         """Return the source of the definition and of what it names, directly or through others, in its file and in the files around it."""
-        found = {self.name: self.own_source}
-        waiting = [(self.name, self.module, self.file_source)]
+        made = source_in(self.file_source, self.maker) if self.maker else None
+        found = {self.name: self.own_source} | ({} if made is None else {self.maker: made})
+        waiting = [(name, self.module, self.file_source) for name in found]
         while waiting:
             name, module, text = waiting.pop()
             for word in set(re.findall(r"[A-Za-z_]\w*", found[name])) - set(found):
@@ -297,7 +300,8 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     tree, lines = ast.parse(text), text.splitlines()
     imports = tuple(dict.fromkeys([*_imports(tree), *_imported_by(module)]))
     found = []
-    for name, node in {**definitions(tree), **methods(tree)}.items():
+    defined = definitions(tree)
+    for name, node in {**defined, **methods(defined.values())}.items():
         value = value_of(name, vars(module))
         if callable(value) and not (isinstance(node, ast.Assign) and _is_layer_of_library(value, module)):
             first = first_line(node)
@@ -323,87 +327,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
         return value.__func__ if inspect.isfunction(value.__func__) else None
     if not inspect.isfunction(value):
         return None
-    return value if re.fullmatch(METHODS, method) else _without_instance(value, held)
-
-
-def _without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any]:
-    """Return a method that needs no state but settings as a function of its operands and of these settings."""
-    known = {*method.__globals__, *dir(owner)}
-    settings = sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and name not in known)
-
-    @functools.wraps(method)
-    def called(*operands: Any, **options: Any) -> Any:
-        instance = owner.__new__(owner)
-        for name in settings:
-            object.__setattr__(instance, name, options.pop(name, None))
-        return method(instance, *operands, **options)
-
-    signature = inspect.signature(method)
-    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
-    called.__signature__ = signature.replace(parameters=[*[*signature.parameters.values()][1:], *own])  # type: ignore[attr-defined]
-    return called
-
-
-SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?"
-"""Pattern of the names of the settings of an instance that its method for a mask may read."""
-
-
-METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
-"""Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
-
-
-def methods(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the methods of a file's classes that are parts of their own, as Class.method: those that need no state, and those that generate text."""
-    classes = (node for node in definitions(tree).values() if isinstance(node, ast.ClassDef))
-    found: dict[str, ast.stmt] = {}
-    for owner in classes:
-        own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
-        stateless = _stateless(own)
-        for name, node in own.items():
-            if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
-                found[f"{owner.name}.{name}"] = node
-    return found
-
-
-def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
-    """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings for a mask.
-
-    Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts.
-    """
-    read = {name: _read_of_self(node) for name, node in own.items() if not node.decorator_list}
-    free = {name for name, attributes in read.items() if attributes is not None}
-    while reading := {name for name in free if not _needed(name, read[name] or set()) <= free}:
-        free -= reading
-    return {
-        name
-        for name in free
-        if not re.fullmatch(CALLED_OF_INSTANCES, name)
-        and (likely := fitting(name)[0])
-        and not likely[0].startswith("bpe_")
-        and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
-    }
-
-
-def _needed(name: str, attributes: set[str]) -> set[str]:
-    """Return the attributes that a method reads, for one that makes a mask without settings."""
-    makes_mask = fitting(name)[0][:1] in (("padding_mask",), ("causal_mask",))
-    return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
-
-
-CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
-"""Pattern of the names of methods that are the call of their class, or give access to a part of it."""
-
-
-def _read_of_self(method: ast.FunctionDef) -> set[str] | None:
-    """Return the attributes that a method reads of its instance; None if it uses the instance in another way."""
-    attributes = [node for node in ast.walk(method) if is_of_self(node)]
-    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == "self"]
-    is_read_only = len(uses) == len(attributes) and all(isinstance(node.ctx, ast.Load) for node in attributes)
-    return {node.attr for node in attributes} if is_read_only and parameters_in(method)[:1] == ["self"] else None
-
-
-def _is_static(node: ast.FunctionDef) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
+    return value if re.fullmatch(METHODS, method) else without_instance(value, held)
 
 
 def first_line(node: ast.stmt) -> int:

@@ -412,6 +412,8 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.5, arguments[0]  # f(x) → x
     if isinstance(node.func, ast.Attribute) and not is_module(node.func.value, context):
         yield 1.4, node.func.value  # x.f() → x
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Attribute) and id(node) not in context.expressions:
+        yield 1.2, ast.Call(ast.Attribute(ast.Call(node.func.value, [], []), node.func.attr, ast.Load()), arguments, keywords)  # x.f.g()
 
 
 def _wrapped(node: ast.Call, context: Context) -> Iterator[Variant]:

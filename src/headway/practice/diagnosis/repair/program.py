@@ -248,7 +248,7 @@ def _counted(body: Sequence[ast.stmt]) -> Iterator[None]:
 
 def program_of(subject: Subject) -> Program | None:
     """Return the program of a subject, or None if its source is not available or it refers to an enclosing function."""
-    if not subject.text or getattr(subject.value, "__closure__", None):
+    if not subject.text or ("." not in subject.name and getattr(subject.value, "__closure__", None)):
         return None
     try:
         tree = ast.parse(subject.text)

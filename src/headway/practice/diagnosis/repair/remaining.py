@@ -24,6 +24,9 @@ TEXTS = Texts("diagnosis")
 AND_REPAIRED = "{name} + repaired"
 """Name of the cause of a program with a known mistake and another that a change removes."""
 
+FEWEST = 3
+"""Probes that two mistakes have to explain: a single output may have many causes."""
+
 
 @dataclass(frozen=True)
 class PartOfRepair(Repair):
@@ -44,6 +47,8 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     search.num_done += len(search.order)
     changed = replace(search.trial, call=call_of(search.trial, subject))
     whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()
+    if len(whole.probes) < min(FEWEST, len(search.trial.probes)):
+        return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
     if found is None or all(map(_is_an_input, whole.probes, whole.answers)):  # a change that returns an input leaves nothing to judge

@@ -1,0 +1,177 @@
+"""Methods of classes that are parts of their own: those that need no state, and those that generate text."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
+from headway.practice.names import fitting
+from headway.practice.roles import Roles
+
+METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
+"""Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
+
+SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?"
+"""Pattern of the names of the settings of an instance that its method for a mask may read."""
+
+CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
+"""Pattern of the names of methods that are the call of their class, or give access to a part of it."""
+
+OPERANDS = ("q", "k", "v")
+"""First letters of the operands of an attention."""
+
+
+def methods(definitions: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return the methods of a file's classes that are parts of their own, as Class.method."""
+    found: dict[str, ast.stmt] = {}
+    for owner in definitions:
+        if not isinstance(owner, ast.ClassDef):
+            continue
+        own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
+        stateless = _stateless(own)
+        for name, node in own.items():
+            if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
+                found[f"{owner.name}.{name}"] = node
+    return found
+
+
+def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings.
+
+    Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts.
+    """
+    constructor = ast.walk(own["__init__"]) if "__init__" in own else ()
+    assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
+    read = {name: _read_of_self(node) for name, node in own.items() if not node.decorator_list}
+    free = {name for name, attributes in read.items() if attributes is not None}
+    while reading := {name for name in free if not _needed(own[name], read[name] or set(), assigned) <= free}:
+        free -= reading
+    return {
+        name
+        for name in free
+        if not re.fullmatch(CALLED_OF_INSTANCES, name)
+        and (likely := fitting(name)[0])
+        and not likely[0].startswith("bpe_")
+        and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
+    }
+
+
+def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -> set[str]:
+    """Return the attributes that a method reads: for one that makes a mask without settings, for an attention without what the constructor assigns."""
+    if _attends(method.name, parameters_in(method)[1:]):
+        return attributes - assigned
+    makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",))
+    return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
+
+
+def _attends(name: str, parameters: list[str]) -> bool:
+    """Return True for an attention that takes query, key and value."""
+    return "attention" in " ".join(fitting(name)[0]) and tuple(each[0].lower() for each in parameters[:3]) == OPERANDS
+
+
+def _read_of_self(method: ast.FunctionDef) -> set[str] | None:
+    """Return the attributes that a method reads of its instance; None if it uses the instance in another way."""
+    attributes = [node for node in ast.walk(method) if is_of_self(node)]
+    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == "self"]
+    is_read_only = len(uses) == len(attributes) and all(isinstance(node.ctx, ast.Load) for node in attributes)
+    return {node.attr for node in attributes} if is_read_only and parameters_in(method)[:1] == ["self"] else None
+
+
+def _is_static(node: ast.FunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
+
+
+def without_instance(method: Callable[..., Any], owner: type) -> Callable[..., Any] | None:
+    """Return a method that needs no state but settings as a function of its operands; None for an attention that needs other state.
+
+    The settings of a mask are operands, too. Those of an attention are what the constructor sets for the size of its operands.
+    """
+    signature = inspect.signature(method)
+    operands = [*signature.parameters.values()][1:]
+    attends = _attends(method.__name__, [each.name for each in operands])
+    needed = {*method.__code__.co_names} & _stored_by(owner.__init__) if attends else set()
+    if needed and not _are_settings(owner, needed):
+        return None
+    known = {*method.__globals__, *dir(owner)}
+    settings = [] if attends else sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and name not in known)
+
+    @functools.wraps(method)
+    def called(*values: Any, **options: Any) -> Any:
+        instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
+        for name in settings:
+            object.__setattr__(instance, name, options.pop(name, None))
+        return method(instance, *values, **options)
+
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
+    called.__signature__ = signature.replace(parameters=[*operands, *own])  # type: ignore[attr-defined]
+    return called
+
+
+def _stored_by(constructor: Any) -> set[str]:
+    """Return the names of the attributes that a constructor assigns."""
+    if not inspect.isfunction(constructor):
+        return set()
+    return {each.argval for each in dis.get_instructions(constructor) if each.opname == "STORE_ATTR"}
+
+
+def _are_settings(owner: type, names: Iterable[str]) -> bool:
+    """Return True if attributes of an instance are numbers, texts, or functions and layers without weights."""
+    try:
+        instance = _made(owner, 4)
+        return all(_is_setting(getattr(instance, name)) for name in names)
+    except Exception:
+        return False
+
+
+def _is_setting(value: Any) -> bool:
+    if hasattr(value, "parameters"):
+        return not any(True for _ in value.parameters())
+    return value is None or isinstance(value, bool | int | float | str) or inspect.isroutine(value)
+
+
+def _made(owner: type, head_dim: int) -> Any:
+    """Return an instance of a class of attention for heads of this size.
+
+    Errors   ValueError: the constructor takes something else than sizes and dropout
+    """
+    parameters = [each for each in inspect.signature(owner).parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    sizes = _Sizes(head_dim, any(each.name.lower() in NUM_HEADS for each in parameters))
+    instance = owner(**{each.name: sizes.value(each.name, each.default) for each in parameters})
+    return instance.eval() if hasattr(instance, "eval") else instance
+
+
+_SIZES = Roles("projections")
+NUM_HEADS = {"num_heads", *_SIZES.called("num_heads")}
+HEAD_DIM = {"head_dim", "d_v", *_SIZES.called("head_dim")}
+HIDDEN_SIZE = {"hidden_size", *_SIZES.called("hidden_size")}
+DROPOUT = r"drop|^p$|(^|_)prob"
+
+
+class _Sizes:
+    """Sizes of an attention's constructor by their names."""
+
+    def __init__(self, head_dim: int, has_heads: bool) -> None:
+        self.head_dim, self.num_heads = head_dim, 2 if has_heads else 1
+
+    def value(self, name: str, default: Any) -> Any:
+        """Return the value of a parameter.
+
+        Errors   ValueError: a parameter without a default that is no size
+        """
+        plain = name.lower()
+        if re.search(DROPOUT, plain):
+            return 0.0
+        for names, size in (
+            (HEAD_DIM, self.head_dim), (NUM_HEADS, self.num_heads), (HIDDEN_SIZE, self.head_dim * self.num_heads),
+        ):  # fmt: skip
+            if plain in names:
+                return size
+        if default is inspect.Parameter.empty:
+            raise ValueError(f"got a parameter {name}, expected sizes and dropout")
+        return default
