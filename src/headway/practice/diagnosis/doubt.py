@@ -26,6 +26,7 @@ from headway.practice.diagnosis.explain.failure import lacks_base_constructor, l
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
+from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
@@ -86,7 +87,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
-    if _finds_no_pair(verdict) or _is_given_positions(verdict) or _has_norms_inside(verdict):
+    if _finds_no_pair(verdict) or _is_given_positions(verdict) or _has_norms_inside(verdict) or _stores_elsewhere(verdict):
         return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
@@ -208,6 +209,14 @@ def _finds_no_pair(verdict: Verdict) -> bool:
     names = {name for name, role in role_of.items() if role.name in ("merges", "vocab")}
     nodes = ast.walk(ast.parse(textwrap.dedent(subject.own_source)))
     return bool(names) and (inspect.isclass(subject.value) or any(isinstance(node, ast.Name) and node.id in names for node in nodes))
+
+
+def _stores_elsewhere(verdict: Verdict) -> bool:
+    """Return True if no parameter of an optimizer changes although no loop over them rebinds its own variable: they may be read elsewhere."""
+    if verdict.trial is None or not any(cause.name == "update_not_stored" for cause in verdict.causes):
+        return False
+    loops = [node for node in ast.walk(parsed(textwrap.dedent(verdict.trial.call.subject.own_source))) if isinstance(node, ast.For)]
+    return not any({*stored_in(loop.target)} & {*stored_in(*loop.body)} for loop in loops)
 
 
 def _shows_mistake(verdict: Verdict) -> bool:

@@ -64,6 +64,7 @@ SETTING = TEXTS["more_than_one_parameter"]
 
 SHARED = (
     TEXTS.mistake("step_counted_per_parameter", turn=lambda count, place, num_points: (count - 1) * num_points + place + 1),
+    TEXTS.mistake("update_not_stored", after=lambda moved, point, *others: point),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
