@@ -14,6 +14,7 @@ from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
     axes_and_states,
+    constructed,
     courses,
     embeddings,
     feed_forwards,
@@ -48,6 +49,7 @@ MODULES = (
     tokenizers,
     translation,
     axes_and_states,
+    constructed,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MOST_MISTAKES = 3

@@ -152,7 +152,9 @@ def _unbiased(model: Inputs, *names: str) -> Inputs:
 
 POSITIONS = optional(
     Convention(
-        TEXTS["positions_in_blocks"], steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]}, used_source=r"(?i)(?<!p)rope|rotary|freqs_cis"
+        TEXTS["positions_in_blocks"],
+        steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]},
+        used_source=r"(?i)(?<!p)rope|rotary|freqs_cis",
     ),
     Convention(TEXTS["sinusoidal"], steps={"embed": lambda token_ids, wte, wpe: with_waves(wte[token_ids])}, used_source=WAVES),
     Convention(

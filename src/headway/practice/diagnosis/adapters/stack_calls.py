@@ -264,7 +264,6 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     is_encoder = [role.name for role in operands] == ["x"]
     masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
     own = replace(exercise, roles=(*operands, *masks, *stacks.sizes(tables, layers)))
-    has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", subject.used_source, re.IGNORECASE)
     budget = iter(range(MAX_CALLS))
     takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
     for each in sorted(as_made(subject), key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
@@ -274,6 +273,7 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
                 continue
             found = _in_form(StackCall(each, binding, library, construction=construction), own, budget)
             if found is not None:
+                has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", each.used_source, re.IGNORECASE)
                 return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
     return []
 

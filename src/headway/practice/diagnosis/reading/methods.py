@@ -8,6 +8,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
@@ -136,12 +137,9 @@ def _is_setting(value: Any) -> bool:
 
 
 def _made(owner: type, head_dim: int) -> Any:
-    """Return an instance of a class of attention for heads of this size.
-
-    Errors   ValueError: the constructor takes something else than sizes and dropout
-    """
+    """Return an instance of a class of attention for heads of this size; what is no number of its constructor is left at its default."""
     parameters = [each for each in inspect.signature(owner).parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    sizes = _Sizes(head_dim, any(each.name.lower() in NUM_HEADS for each in parameters))
+    sizes = _Sizes(head_dim, 2 if any(each.name.lower() in NUM_HEADS for each in parameters) else 1)
     instance = owner(**{each.name: sizes.value(each.name, each.default) for each in parameters})
     return instance.eval() if hasattr(instance, "eval") else instance
 
@@ -153,25 +151,21 @@ HIDDEN_SIZE = {"hidden_size", *_SIZES.called("hidden_size")}
 DROPOUT = r"drop|^p$|(^|_)prob"
 
 
+@dataclass(frozen=True)
 class _Sizes:
     """Sizes of an attention's constructor by their names."""
 
-    def __init__(self, head_dim: int, has_heads: bool) -> None:
-        self.head_dim, self.num_heads = head_dim, 2 if has_heads else 1
+    head_dim: int
+    num_heads: int
 
     def value(self, name: str, default: Any) -> Any:
-        """Return the value of a parameter.
-
-        Errors   ValueError: a parameter without a default that is no size
-        """
+        """Return the value of a parameter: one without a default that no name explains is a width."""
         plain = name.lower()
         if re.search(DROPOUT, plain):
             return 0.0
-        for names, size in (
-            (HEAD_DIM, self.head_dim), (NUM_HEADS, self.num_heads), (HIDDEN_SIZE, self.head_dim * self.num_heads),
-        ):  # fmt: skip
-            if plain in names:
-                return size
-        if default is inspect.Parameter.empty:
-            raise ValueError(f"got a parameter {name}, expected sizes and dropout")
-        return default
+        if plain in HEAD_DIM:
+            return self.head_dim
+        if plain in NUM_HEADS:
+            return self.num_heads
+        is_width = plain in HIDDEN_SIZE or default is inspect.Parameter.empty
+        return self.head_dim * self.num_heads if is_width else default

@@ -1,0 +1,183 @@
+"""Parts of classes: methods of attention with settings of their instance, stacks whose parts a function of the file makes, weights of other types."""
+
+from tests.practice.public.program import Program
+
+HEADS = """
+import math
+import torch
+import torch.nn as nn
+
+D_K = 64
+
+def attention(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D_K)
+    if mask is not None:
+        scores = scores.masked_fill(mask, -1e9)
+    return torch.softmax(scores, -1) @ v
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, rate=0.1, kind=torch.float32):
+        super().__init__()
+        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        self.to_q, self.to_k, self.to_v, self.join = (nn.Linear(d_model, d_model, dtype=kind) for _ in range(4))
+        self.normalize, self.drop = nn.Softmax(dim=-1), nn.Dropout(rate)
+
+    def scaled_dot_product_attention(self, q, k, v, mask=None):
+        scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(self.d_k)
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return torch.matmul(self.drop(self.normalize(scores)), v)
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.num_heads, self.d_k).transpose(1, 2)
+
+    def forward(self, x, mask=None):
+        y = self.scaled_dot_product_attention(self.split(self.to_q(x)), self.split(self.to_k(x)), self.split(self.to_v(x)), mask)
+        return self.join(y.transpose(1, 2).contiguous().view(x.size()))
+
+class AddAndNorm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x, residual):
+        return self.norm(x + residual)
+"""
+
+STACKS = """
+import math
+import numpy as np
+import torch
+import torch.nn as nn
+
+PAD = 0
+
+def padding_mask(ids, num_rows):
+    return (ids == PAD).unsqueeze(1).expand(ids.size(0), num_rows, ids.size(1))
+
+def later_mask(ids):
+    mask = np.triu(np.ones((ids.size(1), ids.size(1))), k=1).astype("uint8")
+    return torch.tensor(mask).unsqueeze(0).expand(ids.size(0), -1, -1)
+
+def make(config, source_vocabulary_size, target_vocabulary_size):
+    kind = Positioned if config["positional_encoding"] else nn.Embedding
+    sides = [kind(size, config["d_model"]) for size in (source_vocabulary_size, target_vocabulary_size)]
+    sizes = config["layers_count"], config["d_model"], config["heads_count"], config["d_ff"]
+    return Transformer(Encoder(*sizes, sides[0]), Decoder(*sizes, sides[1]))
+
+class Positioned(nn.Module):
+    def __init__(self, num_embeddings, d_model, longest=100):
+        super().__init__()
+        places = torch.arange(longest).unsqueeze(1) * torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        waves = torch.zeros(longest, d_model)
+        waves[:, 0::2], waves[:, 1::2] = torch.sin(places), torch.cos(places)
+        self.table, self.d_model = nn.Embedding(num_embeddings, d_model), d_model
+        self.register_buffer("waves", waves)
+
+    def forward(self, ids):
+        return self.table(ids) * math.sqrt(self.d_model) + self.waves[: ids.size(1)]
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask):
+        def split(x):
+            return x.view(x.size(0), x.size(1), self.num_heads, -1).transpose(1, 2)
+        q, k, v = split(self.q(query)), split(self.k(key)), split(self.v(value))
+        scores = (q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))).masked_fill(mask.unsqueeze(1), -1e9)
+        return self.o((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(query.size()))
+
+class Inner(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention, self.ff = Attention(d_model, num_heads), Inner(d_model, d_ff)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, mask):
+        x = self.norm1(x + self.attention(x, x, x, mask))
+        return self.norm2(x + self.ff(x))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention, self.memory_attention, self.ff = Attention(d_model, num_heads), Attention(d_model, num_heads), Inner(d_model, d_ff)
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(d_model), nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, inputs, memory, memory_mask, inputs_mask):
+        x = self.norm1(inputs + self.attention(inputs, inputs, inputs, inputs_mask))
+        x = self.norm2(x + self.memory_attention(x, memory, memory, memory_mask))
+        return self.norm3(x + self.ff(x))
+
+class Encoder(nn.Module):
+    def __init__(self, layers_count, d_model, num_heads, d_ff, embedding):
+        super().__init__()
+        self.embedding = embedding
+        self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff) for _ in range(layers_count))
+
+    def forward(self, sources, mask):
+        x = self.embedding(sources)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+class Decoder(nn.Module):
+    def __init__(self, layers_count, d_model, num_heads, d_ff, embedding):
+        super().__init__()
+        self.embedding = embedding
+        self.layers = nn.ModuleList(DecoderLayer(d_model, num_heads, d_ff) for _ in range(layers_count))
+        table = embedding.table if isinstance(embedding, Positioned) else embedding
+        self.logits = nn.Linear(d_model, table.num_embeddings, bias=False)
+        self.logits.weight = table.weight
+
+    def forward(self, inputs, memory, memory_mask, inputs_mask):
+        x = self.embedding(inputs)
+        for layer in self.layers:
+            x = layer(x, memory, memory_mask, inputs_mask)
+        return self.logits(x)
+
+class Transformer(nn.Module):
+    def __init__(self, encoder, decoder):
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def forward(self, sources, inputs):
+        memory = self.encoder(sources, padding_mask(sources, sources.size(1)))
+        mask = later_mask(inputs) | padding_mask(inputs, inputs.size(1))
+        return self.decoder(inputs, memory, padding_mask(sources, inputs.size(1)), mask)
+"""
+
+PROGRAMS = (
+    Program(
+        "MultiHeadAttention.scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        HEADS,
+        (
+            ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"),
+            ("mask == 0, -1e9", "mask == 0, -1e-9"),
+            ("nn.Softmax(dim=-1)", "nn.Softmax(dim=-2)"),
+        ),
+    ),
+    Program("attention", "scaled_dot_product_attention", HEADS, (("math.sqrt(D_K)", "D_K"), ("(mask, -1e9)", "(mask, -1e-9)"))),
+    Program("MultiHeadAttention", "multi_head_attention", HEADS.replace("torch.float32", "float"), ((".contiguous()", ".contiguous"),)),
+    Program("AddAndNorm", "residual", HEADS, (("x + residual", "x - residual"),)),
+    Program("DecoderLayer", "decoder_layer", STACKS, (("self.memory_attention(x, memory", "self.attention(x, memory"),)),
+    Program("Encoder", "encoder_stack", STACKS, (("x = layer(x, mask)", "layer(x, mask)"),)),
+    Program("Decoder", "decoder_stack", STACKS, ()),
+    Program(
+        "Transformer",
+        "encoder_decoder",
+        STACKS,
+        (("later_mask(inputs) | padding_mask", "padding_mask"), ("memory = self.encoder", "memory = 0 * self.encoder")),
+    ),
+)
