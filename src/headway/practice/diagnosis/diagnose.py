@@ -269,10 +269,10 @@ def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanatio
 
 
 def _simplest(found: Sequence[Explanation]) -> Trial:
-    """Return the trial with the fewest noted conventions among those that the first cause explains."""
+    """Return the trial with the most probes, then the fewest noted conventions, among those that the first cause explains."""
     return min(
         (each.trial for each in found if each.cause.name == found[0].cause.name),
-        key=lambda trial: sum(convention.name is not None for convention in trial.conventions),
+        key=lambda trial: (-len(trial.probes), sum(convention.name is not None for convention in trial.conventions)),
     )
 
 

@@ -18,6 +18,8 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.wording import snake
+from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
+from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -50,7 +52,7 @@ def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
         else each
         for each in verdicts
     ]
-    found = [_with_undefined(each) for each in found]
+    found = [_with_cause_of_text(each) for each in found]
     named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
     return [_because_of_doubted(each, named) for each in found]
 
@@ -66,11 +68,12 @@ def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
     return any(edit.line in each for each in lines for edit in verdict.repair.edits if edit.cell is None)
 
 
-def _with_undefined(verdict: Verdict) -> Verdict:
-    """Return a verdict on what could not run as wrong if it reads a name that nothing defines."""
-    if verdict.status != "could not run" or verdict.trial is None or verdict.repair is not None:
+def _with_cause_of_text(verdict: Verdict) -> Verdict:
+    """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake: a name that nothing defines, one layer in all places, a dropped result."""
+    if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
         return verdict
-    cause = undefined(verdict.trial.call.subject)
+    subject = verdict.trial.call.subject
+    cause = undefined(subject) or shared_layers_cause(subject) or dropped_result_cause(subject)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

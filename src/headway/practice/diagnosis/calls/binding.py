@@ -267,6 +267,7 @@ def fits_name(name: str, role: Role) -> bool:
 
 @cache
 def _spellings(name: str) -> tuple[str, ...]:
-    """Return a name in lower case, and without a word for an array; each name is compared with many roles."""
+    """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
     plain = name.lower().strip("_")
-    return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain))))
+    without_axes = re.sub(r"(?<=[a-z0-9])_[A-Z]{1,6}$", "", name).lower().strip("_")  # mask_TT
+    return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain), without_axes)))

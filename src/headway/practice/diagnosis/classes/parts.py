@@ -135,11 +135,17 @@ def _decoder_layers(subject: Subject) -> list[str]:
     return ["transformer_block", "encoder_layer", "decoder_layer"]
 
 
+OF_DECODERS = r"tri[ul]|causal|mask|generate|language|decoder|gpt|target|logits|vocab"
+"""Pattern of a file in which a head hides later positions, or should."""
+
+
 def _causal(subject: Subject) -> list[str]:
     """Return causal attention, and the attention whose mask the caller passes for a class without a mask of its own.
 
     A class that holds matrices must require the mask, or another part of its file must make a causal one: it may be for padding.
     """
+    if subject.name.lower() == "head" and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
+        return ["self_attention"]
     text = subject.code.partition("\n")[2]
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):

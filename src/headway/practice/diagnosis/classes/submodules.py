@@ -13,6 +13,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace, from_numpy, is_boolean, is_floating, to_numpy
+from headway.errors import ShapeError
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights
 from headway.practice.diagnosis.calls.binding import OF_SOURCE
 from headway.practice.diagnosis.calls.calling import DTYPES
@@ -198,6 +199,9 @@ def _classes(library: str) -> dict[Kind, Any]:
             spec = self.spec
             is_causal = spec.is_causal or any(value is True and re.search("mask|causal", name) for name, value in named.items())
             query, *rest = _in_order(others, named, spec.operands)
+            for name, each in named.items():
+                if _place(name) in (3, 4) and hasattr(each, "shape") and not _is_sequence(each, query):
+                    raise ShapeError(f"got {name} {tuple(each.shape)}, expected a sequence like the query {tuple(query.shape)}")
             key, value, mask = _operands(query, rest)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
             answer = functions.multi_head_attention(

@@ -1,4 +1,4 @@
-"""Check of an attention whose constructor switches a rotation of queries and keys on, which is off by default.
+"""Check of an attention that is judged without its rotation: one that its constructor switches on, or one by the tables that it is given.
 
 The rotation's place is taken by a change of sign, which the scores do not show if it concerns the queries and the keys alike. So the outputs must
 be those without the rotation.
@@ -10,15 +10,21 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy
+
+from headway.practice.diagnosis.calls.binding import TABLE, Binding
+from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.constructing import stored_as
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import PART, turned
 from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.exercise import Role
 from headway.practice.message import EMPTY
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -38,18 +44,44 @@ MOST_PROBES = 3
 def rotation_cause(trial: Trial) -> Cause | None:
     """Return a cause if a correct attention rotates anything but its queries and keys when its rotation is switched on; else None."""
     call = trial.call
+    tables = {name: role for name, role in call.binding.role_of.items() if role.name.startswith(TABLE)}
+    if tables and _differs(_turning(call, tables), trial):
+        return _rotates_others(call, next(iter(tables)))
     if not isinstance(call, InstanceCall) or call.construction.is_unrotated or not re.search(PART, call.subject.own_source):
         return None
     for parameter in call.subject.parameters:
         switched = _switched(call, parameter)
-        if switched is None:
-            continue
-        pairs = [(probe, output_of(switched, trial.conventions, probe.inputs)) for probe in trial.probes[:MOST_PROBES]]
-        answered = [(probe, answer) for probe, answer in pairs if not isinstance(answer, Raised)]
-        if not all(trial.is_same(probe, answer) for probe, answer in answered):
-            says = TEXTS["rotates_others"].format(parameter=parameter.name)
-            return Cause("rotates_others", says, TEXTS["rotate_queries_and_keys"], EMPTY, line=call.subject.line_of(rf"=.*({PART})\w*\("))
+        if switched is not None and _differs(switched, trial):
+            return _rotates_others(call, parameter.name)
     return None
+
+
+def _rotates_others(call: Call, parameter: str) -> Cause:
+    says = TEXTS["rotates_others"].format(parameter=parameter)
+    return Cause("rotates_others", says, TEXTS["rotate_queries_and_keys"], EMPTY, line=call.subject.line_of(rf"=.*({PART})\w*\("))
+
+
+def _differs(call: Call, trial: Trial) -> bool:
+    """Return True if a call returns other outputs than a correct trial for some of its first probes."""
+    pairs = [(probe, output_of(call, trial.conventions, probe.inputs)) for probe in trial.probes[:MOST_PROBES]]
+    return not all(isinstance(answer, Raised) or trial.is_same(probe, answer) for probe, answer in pairs)
+
+
+def _turning(call: Call, tables: Mapping[str, Role]) -> Call:
+    """Return the call with tables of half turns in place of those of the angle 0."""
+
+    def turned_table(role: Role) -> Role:
+        return replace(role, size_of=lambda inputs: _negated(role.size_of(inputs)) if role.size_of is not None else None)
+
+    binding = Binding({**call.binding.role_of, **{name: turned_table(role) for name, role in tables.items()}})
+    return replace(call, binding=binding)
+
+
+def _negated(table: Any) -> Any:
+    """Return cosines and sines with the other sign; positions as they are."""
+    if isinstance(table, tuple):
+        return tuple(map(_negated, table))
+    return -table if isinstance(table, numpy.ndarray) and table.dtype.kind in "fc" else table
 
 
 def _switched(call: InstanceCall, parameter: inspect.Parameter) -> InstanceCall | None:

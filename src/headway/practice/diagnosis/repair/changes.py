@@ -272,6 +272,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         # the next element or the one before, and a counter that is kept
         steps_of_place = (ast.Add(), ast.Sub()) if site.field == "slice" else (ast.Add(),) if is_stored else ()
         yield from (_change(site, 1.4, ast.BinOp(site.node, operator, ast.Constant(1))) for operator in steps_of_place)
+    if site.field == "iter" and seen is not None and seen.kind == "int":
+        yield _change(site, 1.0, parsed("range(N)", {"N": site.node}))
     is_called = isinstance(site.parent, ast.Call) and site.field == "func"
     is_base = isinstance(site.parent, ast.Attribute)
     siblings = getattr(site.parent, site.field) if site.index is not None else []
