@@ -59,6 +59,8 @@ class Config:
             raise AttributeError(name)
         if re.fullmatch(COPIES, name):
             return lambda *_: self
+        if name.startswith("get_"):
+            return lambda *_: getattr(self, name.removeprefix("get_"))
         sizes, roles, dropout, base, meant, optional, groups = self.__dict__["_made_from"]
         if name in groups and name not in ({} if base is None else fields_of(base)):
             return self

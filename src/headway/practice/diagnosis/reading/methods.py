@@ -88,7 +88,7 @@ def _is_static(node: ast.FunctionDef) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
 
 
-def without_instance(method: Callable[..., Any], owner: type) -> Callable[..., Any] | None:
+def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any] | None:
     """Return a method that needs no state but settings as a function of its operands; None for an attention that needs other state.
 
     The settings of a mask are operands, too. Those of an attention are what the constructor sets for the size of its operands.
@@ -121,7 +121,7 @@ def _stored_by(constructor: Any) -> set[str]:
     return {each.argval for each in dis.get_instructions(constructor) if each.opname == "STORE_ATTR"}
 
 
-def _are_settings(owner: type, names: Iterable[str]) -> bool:
+def _are_settings(owner: Any, names: Iterable[str]) -> bool:
     """Return True if attributes of an instance are numbers, texts, or functions and layers without weights."""
     try:
         instance = _made(owner, 4)
@@ -136,7 +136,7 @@ def _is_setting(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str) or inspect.isroutine(value)
 
 
-def _made(owner: type, head_dim: int) -> Any:
+def _made(owner: Any, head_dim: int) -> Any:
     """Return an instance of a class of attention for heads of this size; what is no number of its constructor is left at its default."""
     parameters = [each for each in inspect.signature(owner).parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     sizes = _Sizes(head_dim, 2 if any(each.name.lower() in NUM_HEADS for each in parameters) else 1)

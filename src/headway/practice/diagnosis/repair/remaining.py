@@ -24,7 +24,7 @@ TEXTS = Texts("diagnosis")
 AND_REPAIRED = "{name} + repaired"
 """Name of the cause of a program with a known mistake and another that a change removes."""
 
-FEWEST = 3
+FEWEST = 2
 """Probes that two mistakes have to explain: a single output may have many causes."""
 
 
