@@ -22,6 +22,7 @@ from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING
 from headway.practice.recipes.layers import Draw
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.recipes.wrapping import BATCH_SECOND, positions_first
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -270,6 +271,7 @@ EXERCISE = Exercise(
     conventions=(
         optional(Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
         RETURNS,
+        positions_first(SETTLED.example, BATCH_SECOND),
         SETTLED.wirings(),
         layers.SAMPLE_NORM,
         BY_MASK,

@@ -14,6 +14,7 @@ from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned
+from headway.practice.recipes.wrapping import with_positions_first
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/layer_conventions")
@@ -120,6 +121,11 @@ class Settled:
         return (Convention(reads=lambda ask: self._forms(ask, masks)),)
 
     def _forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
+        found = self._answered_forms(ask, masks) or self._answered_forms(with_positions_first(ask), masks)
+        return found or (masks[:1] if self.alone is None else self.alone._forms(ask, masks))
+
+    def _answered_forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
+        """Return the mask forms that an output may have; none if there is no output."""
         right = [one for answers in self.expected(True) for one in answers]
         bare = _answer_of(ask, self.example | dict.fromkeys(self.free))
         left = [masks[0]]
@@ -134,7 +140,7 @@ class Settled:
                 return [each]
             if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
                 left.append(each)
-        return left if is_answered else masks[:1] if self.alone is None else self.alone._forms(ask, masks)
+        return left if is_answered else []
 
     @cached_property
     def _right_when_simple(self) -> list[Any]:

@@ -141,6 +141,16 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer
 
 
+def with_positions_first(ask: Ask) -> Ask:
+    """Return a function that asks in (positions, batch, width); its answers have the batch first."""
+
+    def turned(inputs: Inputs) -> Any:
+        said = _positions_first(inputs)
+        return None if said is None else _batch_first(ask(said), inputs)
+
+    return turned
+
+
 POSITIONS_FIRST_NAME = TEXTS["positions_first"]
 _FIRST_FORMS = (
     Convention(POSITIONS_FIRST_NAME, _positions_first, _batch_first),
@@ -150,8 +160,10 @@ _FIRST_FORMS = (
 
 def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
     """Return True if a change of one vector reaches other outputs along the first axis, and none along the second."""
-    changed = {name: value.copy() for name, value in example.items() if name in SEQUENCES}
-    shared = next(iter(changed.values()))
+    sequences = {name: value for name, value in example.items() if name in SEQUENCES}
+    first = next(iter(sequences.values()))
+    changed = [name for name, value in sequences.items() if name != "encoder_output" and value is not example.get("encoder_output")]
+    shared = first.copy()
     shared[0, 0] = shared[0, 0, ::-1] + 1.0  # a norm would remove a constant
     for before in _with_masks(example):
         answers = [_first(ask(before)), _first(ask(before | dict.fromkeys(changed, shared)))]

@@ -126,6 +126,8 @@ def bind_parameters(
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
+        if role is not None and role.name == "encoder_mask" and _is_beside_padding(parameter, parameters):
+            continue
         is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
         if role is not None and not (is_prediction and role.name == TARGETS.name):
             bound[parameter.name] = role
@@ -151,6 +153,12 @@ def bind_parameters(
         if role in free:
             free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+def _is_beside_padding(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True for an optional mask of scores next to one of padding: `memory_mask=None, memory_key_padding_mask=None`."""
+    of_padding = re.sub(r"(^|_)mask$", r"\1key_padding_mask", parameter.name)
+    return parameter.default is None and of_padding != parameter.name and any(each.name == of_padding for each in parameters)
 
 
 OPERANDS = ("query", "key", "value", "context")
