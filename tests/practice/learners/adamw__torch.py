@@ -72,3 +72,19 @@ class Wrong_no_bias_correction(_Base):
         p.mul_(1 - group["lr"] * group["weight_decay"])
         p -= group["lr"] * m / (v.sqrt() + group["eps"])
         state["m"], state["v"] = m, v
+
+
+class Wrong_update_not_stored:  # noqa: N801
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        self.params, self.lr, self.betas, self.eps, self.weight_decay, self.t = list(params), lr, betas, eps, weight_decay, 0
+        self.m = [torch.zeros_like(p) for p in self.params]
+        self.v = [torch.zeros_like(p) for p in self.params]
+
+    @torch.no_grad()
+    def step(self):
+        self.t += 1
+        for i, p in enumerate(self.params):
+            self.m[i] = self.betas[0] * self.m[i] + (1 - self.betas[0]) * p.grad
+            self.v[i] = self.betas[1] * self.v[i] + (1 - self.betas[1]) * p.grad**2
+            mean, square = self.m[i] / (1 - self.betas[0] ** self.t), self.v[i] / (1 - self.betas[1] ** self.t)
+            p = p - self.lr * (mean / (square.sqrt() + self.eps) + self.weight_decay * p)

@@ -157,7 +157,72 @@ class Transformer(nn.Module):
         return self.decoder(inputs, memory, padding_mask(sources, inputs.size(1)), mask)
 """
 
+SECOND_AXIS = """
+import torch
+import torch.nn as nn
+
+class TransformerDecoderLayer(nn.Module):
+    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1):
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, nhead, dropout=dropout)
+        self.multihead_attn = nn.MultiheadAttention(d_model, nhead, dropout=dropout)
+        self.linear1, self.linear2 = nn.Linear(d_model, dim_feedforward), nn.Linear(dim_feedforward, d_model)
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(d_model), nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tgt, memory, tgt_mask=None, tgt_key_padding_mask=None, memory_mask=None, memory_key_padding_mask=None):
+        y = self.self_attn(tgt, tgt, tgt, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask)[0]
+        tgt = self.norm1(tgt + self.dropout(y))
+        y = self.multihead_attn(tgt, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask)[0]
+        tgt = self.norm2(tgt + self.dropout(y))
+        y = self.linear2(self.dropout(torch.relu(self.linear1(tgt))))
+        return self.norm3(tgt + self.dropout(y))
+"""
+
+TURNED = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+def rotate(x_BNTH, freq_cis_TF):
+    pairs = torch.view_as_complex(x_BNTH.unflatten(-1, [-1, 2]).contiguous())
+    return torch.view_as_real(pairs * freq_cis_TF.expand_as(pairs)).flatten(-2)
+
+class SelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.d_head = config.get_embed_dim() // config.get_n_heads()
+        self.attn_proj = nn.Linear(config.get_embed_dim(), 3 * config.get_embed_dim(), bias=False)
+        self.out_proj = nn.Linear(config.get_embed_dim(), config.get_embed_dim(), bias=False)
+
+    def forward(self, x_BTD, mask_TT, freq_cis_TF):
+        q, k, v = (z.unflatten(-1, [-1, self.d_head]).transpose(1, 2) for z in self.attn_proj(x_BTD).chunk(3, dim=-1))
+        q, k = rotate(q, freq_cis_TF), rotate(k, freq_cis_TF)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask_TT)
+        return self.out_proj(y.transpose(1, 2).flatten(-2))
+"""
+
 PROGRAMS = (
+    Program(
+        "TransformerDecoderLayer",
+        "decoder_layer",
+        SECOND_AXIS,
+        (
+            ("memory, attn_mask=memory_mask", "tgt, attn_mask=memory_mask"),
+            ("self.norm1(tgt", "self.norm2(tgt"),
+            ("(tgt + self.dropout(y))\n        y = self.linear2", "(self.dropout(y))\n        y = self.linear2"),
+        ),
+    ),
+    Program(
+        "SelfAttention",
+        "causal_self_attention",
+        TURNED,
+        (
+            ("q, k = rotate(q, freq_cis_TF), rotate(k", "k, v = rotate(k, freq_cis_TF), rotate(v"),
+            ("q, k = rotate(q, freq_cis_TF), rotate(k, freq_cis_TF)", "q = rotate(q, freq_cis_TF)"),
+            (", rotate(k, freq_cis_TF)", ", rotate(v, freq_cis_TF)"),
+        ),
+    ),
     Program(
         "MultiHeadAttention.scaled_dot_product_attention",
         "scaled_dot_product_attention",
