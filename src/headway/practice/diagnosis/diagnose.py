@@ -324,6 +324,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []
+    writes += [TEXTS["needs_mask"]] if trial.needs_mask else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
     remarks = [
         *writes,

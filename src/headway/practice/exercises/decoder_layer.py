@@ -159,6 +159,7 @@ def probes() -> tuple[Probe, ...]:
         ),
         Probe("target masked", given() | bare | {"mask": lower}, TARGET),
         Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
+        Probe("target masked, inner biases", given() | inner | {"mask": MASK & lower}, TARGET),
         Probe("target padded", given() | bare | {"mask": lower & padding}, TARGET),
         Probe("source masked", given() | bare | {"encoder_mask": source}, SOURCE),
         Probe("source masked, biases", given(5) | biased | {"encoder_mask": short}, SOURCE),

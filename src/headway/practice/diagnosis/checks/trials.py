@@ -20,6 +20,7 @@ from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, de
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.checks.choices import Encoded, Encoders, combinations
 from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
+from headway.practice.diagnosis.reading.errors import asks_for_mask
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
@@ -35,6 +36,9 @@ AXES_OF_MATRIX = (
 )
 """Pattern of a function that reads the sizes of a matrix, and no axis after them or from the end."""
 
+FEWEST_MASKED = 2
+"""Outputs with masks of a function that refuses to be called without one."""
+
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
 
@@ -47,6 +51,7 @@ class Trial:
     memory     results that all trials of the subject share
     decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
     num_axes   largest number of axes that was checked, if the function has branches for these only
+    needs_mask   True if the function refuses to be called without a mask, so that it was not
     """
 
     exercise: Exercise
@@ -58,6 +63,7 @@ class Trial:
     memory: Memory = field(default_factory=Memory)
     decimals: int | None = None
     num_axes: int | None = None
+    needs_mask: bool = False
 
     def as_rounded(self) -> Trial:
         """Return the trial with `decimals` set."""
@@ -87,6 +93,8 @@ class Trial:
         The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others, and for one
         of which only those with more than two axes were.
         """
+        if (masked := self._without_unmasked()) is not self:
+            return masked.without_refused()
         pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
         partly = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
         partly |= {kind for kind in refused if self._takes_matrices(kind)}
@@ -96,6 +104,19 @@ class Trial:
             }
         answered = self._kept([not (probe.beyond in partly and _is_refusal(probe, answer)) for probe, answer in pairs])
         return answered.without(refused - partly)
+
+    def _without_unmasked(self) -> Trial:
+        """Exclude the probes without masks if the function refuses them all and returns outputs for at least two with masks."""
+        pairs = [*zip(self.probes, self.answers, strict=True)]
+        unmasked = [answer for probe, answer in pairs if not _has_mask(probe)]
+        num_masked = sum(not isinstance(answer, Raised) for probe, answer in pairs if _has_mask(probe))
+        if (
+            not unmasked
+            or num_masked < FEWEST_MASKED
+            or not all(isinstance(each, Raised) and asks_for_mask(each.error) for each in unmasked)
+        ):
+            return self
+        return replace(self._kept([_has_mask(probe) for probe in self.probes]), needs_mask=True)
 
     def _takes_matrices(self, kind: Message | None) -> bool:
         """Return True if the function is right for the matrices of a kind, and rejects all of more axes."""
@@ -280,6 +301,10 @@ def _is_square(probe: Probe) -> bool:
     """Return True if the last two axes of all arrays of three axes or more have equal sizes."""
     arrays = [each for each in probe.inputs.values() if isinstance(each, numpy.ndarray) and each.ndim > 2]
     return bool(arrays) and all(each.shape[-1] == each.shape[-2] for each in arrays)
+
+
+def _has_mask(probe: Probe) -> bool:
+    return any(name.endswith("mask") and value is not None for name, value in probe.inputs.items())
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:

@@ -18,3 +18,10 @@ def last_line(error: BaseException, path: str) -> int | None:
     """Return the number of the last line of a file in an exception's traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return lines[-1] if lines else None
+
+
+def asks_for_mask(error: BaseException) -> bool:
+    """Return True for an exception that a `raise` or `assert` statement of a program raises because a mask is missing."""
+    frames = traceback.extract_tb(error.__traceback__)
+    written = (frames[-1].line or "") if frames else ""
+    return written.startswith(("raise", "assert")) and "mask" in f"{written} {error}".lower()
