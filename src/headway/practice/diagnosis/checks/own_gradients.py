@@ -53,11 +53,13 @@ def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
     backward = call.subject.value.backward  # type: ignore[attr-defined]
     needed = [each for each in list(inspect.signature(backward).parameters.values())[1:] if each.default is each.empty]
     arguments = call.arguments(encoded)
-    operands = [name for name in call.construction.forward.role_of if _is_floating(arguments.get(name))]
+    operands = [name for name in call.construction.forward.role_of if _is_array(arguments.get(name))]
     if len(needed) != 1 or len(operands) != 1:
         return OWN_BACKWARD
     name, instance = operands[0], call.instance_for(arguments)
-    x = to_numpy(arguments[name]).astype(numpy.float64) + numpy.random.default_rng(3).uniform(0.02, 0.04, arguments[name].shape)
+    x, is_floating = to_numpy(arguments[name]), _is_floating(arguments[name])
+    if is_floating:
+        x = x.astype(numpy.float64) + numpy.random.default_rng(3).uniform(0.02, 0.04, x.shape)
 
     def loss(value: numpy.ndarray) -> float:
         (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(value)}))
@@ -66,11 +68,11 @@ def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
     (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(x)}))
     given = weights_of(answer.shape, 0)
     returned = instance.backward(call.array(given))
-    found = next((each for each in _arrays(returned) if each.shape == x.shape), None)
-    if found is None or (found.shape == given.shape and numpy.allclose(found, given)):  # left to the loss, or to the caller
-        return OWN_BACKWARD
-    held = list(slots_of(instance, call.subject.value.__module__))
-    wrong = _wrong(call, name, found, x, loss)
+    found = next((each for each in _arrays(returned) if each.shape == x.shape), None) if is_floating else None
+    if is_floating and (found is None or (found.shape == given.shape and numpy.allclose(found, given))):
+        return OWN_BACKWARD  # left to the loss, or to the caller
+    held = slots_of(instance, call.subject.value.__module__, with_gradients=True)
+    wrong = None if found is None else _wrong(call, name, found, x, loss)
     weights = call.weight_slots(instance)
     gradients = [(slot, _gradient_of(slot, held)) for slot in weights]
     known = ((slot, gradient.copy()) for slot, gradient in gradients if gradient is not None)
@@ -90,7 +92,7 @@ def _wrong_weight(
         slot.write(before)
         return found
 
-    causes = [_wrong(call, slot.name, gradient * factor, before, moved) for factor in (1, len(x))]
+    causes = [_wrong(call, slot.name, gradient * factor, before, moved) for factor in (1, len(x), x.size // x.shape[-1])]
     return causes[0] if all(causes) else None
 
 
@@ -167,4 +169,8 @@ def _arrays(returned: Any) -> list[numpy.ndarray]:
 
 
 def _is_floating(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape") and to_numpy(value).dtype.kind == "f" and to_numpy(value).ndim > 0
+    return _is_array(value) and to_numpy(value).dtype.kind == "f"
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape") and to_numpy(value).ndim > 0

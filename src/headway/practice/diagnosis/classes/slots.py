@@ -68,15 +68,16 @@ class Slot:
             _put(self.owner, self.key, array_namespace(self.array).asarray(values, dtype=self.array.dtype))
 
 
-def slots_of(instance: Any, home: str) -> list[Slot]:
+def slots_of(instance: Any, home: str, *, with_gradients: bool = False) -> list[Slot]:
     """Return every floating array with at least one axis that the instance holds, in order of creation.
 
-    home   name of the module that defines the class; attributes of other classes from it are searched too
+    home             name of the module that defines the class; attributes of other classes from it are searched too
+    with_gradients   True to include arrays that are the gradients of others by their names, such as dW next to W
 
     Masks and caches are left out, because they are not learned, and biases that a flag of their layer switches off.
     """
     found, seen = [], set()
-    for slot in _walk(instance, (), home, set()):
+    for slot in _walk(instance, (), home, set(), with_gradients=with_gradients):
         if id(slot.array) not in seen:
             seen.add(id(slot.array))
             found.append(slot)
@@ -93,14 +94,14 @@ def with_digits_of(slots: Sequence[Slot], answer: Any) -> Any:
     return answer.astype(numpy.float32) if is_rounded else answer
 
 
-def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iterator[Slot]:
+def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int], *, with_gradients: bool) -> Iterator[Slot]:
     if id(holder) in seen:
         return
     seen.add(id(holder))
     items = list(_items(holder))
     arrays = {key: value for key, value in items if isinstance(key, str) and isinstance(value, numpy.ndarray)}
     for key, value in items:
-        if _is_switched_off(holder, key) or _is_gradient(key, arrays) or _is_moment(key, arrays):
+        if _is_switched_off(holder, key) or _is_moment(key, arrays) or (not with_gradients and _is_gradient(key, arrays)):
             continue
         here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
@@ -119,7 +120,7 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
             or type(value).__module__ in (home, SUBMODULES)
             or _is_near(value)
         ):
-            yield from _walk(value, here, home, seen)
+            yield from _walk(value, here, home, seen, with_gradients=with_gradients)
 
 
 def _is_switched_off(holder: Any, key: Any) -> bool:

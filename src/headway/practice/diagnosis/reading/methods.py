@@ -18,8 +18,17 @@ from headway.practice.roles import Roles
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 """Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
 
-SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?"
+SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device"
 """Pattern of the names of the settings of an instance that its method for a mask may read."""
+
+WORDS = r"_?(vocab(ulary)?|words?|word_?(freq(uencie)?s?|counts?|splits?)|corpus|splits|tokens|ids)"
+"""Pattern of the names of the state of a tokenizer whose pairs its methods count or merge."""
+
+LISTED = r"_?(merges|merge_rules)"
+"""Pattern of the names of the state of a tokenizer that its method for a merge extends."""
+
+PAIRS = ("pair_counts", "merge_pair")
+"""Parts of byte-pair encoding that are methods of their own."""
 
 CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
 """Pattern of the names of methods that are the call of their class, or give access to a part of it."""
@@ -49,7 +58,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
     """
     constructor = ast.walk(own["__init__"]) if "__init__" in own else ()
     assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
-    read = {name: _read_of_self(node) for name, node in own.items() if not node.decorator_list}
+    read = {name: _read_of_self(node, WORDS if _is_of_pairs(name) else None) for name, node in own.items() if not node.decorator_list}
     free = {name for name, attributes in read.items() if attributes is not None}
     while reading := {name for name in free if not _needed(own[name], read[name] or set(), assigned) <= free}:
         free -= reading
@@ -57,8 +66,8 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
         name
         for name in free
         if not re.fullmatch(CALLED_OF_INSTANCES, name)
-        and (likely := fitting(name)[0])
-        and not likely[0].startswith("bpe_")
+        and ((likely := fitting(name)[0]) or _is_of_pairs(name))
+        and not any(each.startswith("bpe_") for each in likely[:1])
         and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
     }
 
@@ -67,8 +76,16 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
     """Return the attributes that a method reads: for one that makes a mask without settings, for an attention without what the constructor assigns."""
     if _attends(method.name, parameters_in(method)[1:]):
         return attributes - assigned
+    if _is_of_pairs(method.name):
+        return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
     makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",))
     return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
+
+
+def _is_of_pairs(name: str) -> bool:
+    """Return True for the name of a method that counts or merges the pairs of a tokenizer."""
+    likely, possible = fitting(name)
+    return (likely or possible)[:1] in tuple((each,) for each in PAIRS)
 
 
 def _attends(name: str, parameters: list[str]) -> bool:
@@ -76,12 +93,16 @@ def _attends(name: str, parameters: list[str]) -> bool:
     return "attention" in " ".join(fitting(name)[0]) and tuple(each[0].lower() for each in parameters[:3]) == OPERANDS
 
 
-def _read_of_self(method: ast.FunctionDef) -> set[str] | None:
-    """Return the attributes that a method reads of its instance; None if it uses the instance in another way."""
+def _read_of_self(method: ast.FunctionDef, written: str | None) -> set[str] | None:
+    """Return the attributes that a method reads of its instance; None if it uses the instance in another way.
+
+    written   pattern of the names of attributes that it may assign
+    """
     attributes = [node for node in ast.walk(method) if is_of_self(node)]
     uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == "self"]
-    is_read_only = len(uses) == len(attributes) and all(isinstance(node.ctx, ast.Load) for node in attributes)
-    return {node.attr for node in attributes} if is_read_only and parameters_in(method)[:1] == ["self"] else None
+    is_read = all(isinstance(node.ctx, ast.Load) or (written and re.fullmatch(written, node.attr)) for node in attributes)
+    is_only_read = is_read and len(uses) == len(attributes)
+    return {node.attr for node in attributes} if is_only_read and parameters_in(method)[:1] == ["self"] else None
 
 
 def _is_static(node: ast.FunctionDef) -> bool:
@@ -100,14 +121,20 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     if needed and not _are_settings(owner, needed):
         return None
     known = {*method.__globals__, *dir(owner)}
-    settings = [] if attends else sorted(name for name in method.__code__.co_names if re.fullmatch(SETTINGS, name) and name not in known)
+    held = [name for name in method.__code__.co_names if name not in known]
+    is_of_pairs = _is_of_pairs(method.__name__)
+    settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
+    lists = [name for name in held if is_of_pairs and re.fullmatch(LISTED, name)]
 
     @functools.wraps(method)
     def called(*values: Any, **options: Any) -> Any:
         instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
         for name in settings:
             object.__setattr__(instance, name, options.pop(name, None))
-        return method(instance, *values, **options)
+        for name in lists:
+            object.__setattr__(instance, name, [])
+        answer = method(instance, *values, **options)
+        return getattr(instance, settings[0]) if answer is None and is_of_pairs and settings else answer
 
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
     called.__signature__ = signature.replace(parameters=[*operands, *own])  # type: ignore[attr-defined]

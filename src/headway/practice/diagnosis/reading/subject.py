@@ -324,7 +324,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
         return held
     value = vars(held).get(method) if inspect.isclass(held) else None
     if isinstance(value, staticmethod):
-        return value.__func__ if inspect.isfunction(value.__func__) else None
+        return value.__func__ if inspect.isfunction(inspect.unwrap(value.__func__)) else None
     if not inspect.isfunction(value):
         return None
     return value if re.fullmatch(METHODS, method) else without_instance(value, held)
