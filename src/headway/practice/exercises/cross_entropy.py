@@ -188,12 +188,21 @@ RECOVERIES = (
 )
 
 
-def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, smoothing: float = 0.0) -> Any:
+def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
     """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
+    counts = counts if mask is None else counts & mask
     surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
     return steps.finish(steps.reduce(surprise, counts, logits))
+
+
+def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
+    """Return headway.functions' cross-entropy of the targets at which a mask is True."""
+    if mask is None:
+        return functions.cross_entropy(logits, targets, ignored=ignored)
+    hidden = -100 if ignored is None else ignored
+    return functions.cross_entropy(logits, numpy.where(mask, targets, hidden), ignored=hidden)
 
 
 BATCH = TEXTS["batch"]
@@ -224,6 +233,13 @@ def probes() -> tuple[Probe, ...]:
             BATCH,
             OTHERWISE,
         ),
+        Probe("masked", drawn(5, 4) | {"mask": numpy.array([True, False, True, True, False])}, TEXTS["masked"]),
+        Probe(
+            "masked sequences",
+            drawn(2, 3, 5) | {"mask": numpy.array([[True, True, False], [True, False, False]])},
+            BATCH,
+            OTHERWISE,
+        ),
     )
 
 
@@ -233,13 +249,24 @@ def _probabilities(inputs: Inputs) -> Inputs | None:
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
 
 
+def _with_mask(inputs: Inputs) -> Inputs:
+    """Return inputs with a mask, which is True everywhere if they have none."""
+    return {"mask": numpy.ones(inputs["targets"].shape, bool)} | inputs
+
+
+def _with_numbers(inputs: Inputs) -> Inputs:
+    """Return inputs whose mask has the numbers 1.0 and 0.0."""
+    return inputs | {"mask": inputs["mask"].astype(numpy.float64)} if "mask" in inputs else inputs
+
+
 def _batched(inputs: Inputs) -> Inputs:
     """Return inputs with rows as two sequences, or as one if their number is odd."""
     logits, targets = inputs["logits"], inputs["targets"]
     if logits.ndim != 2:
         return inputs
     count = 1 if len(targets) % 2 else 2
-    return inputs | {"logits": logits.reshape(count, -1, logits.shape[-1]), "targets": targets.reshape(count, -1)}
+    rows = {name: inputs[name].reshape(count, -1) for name in ("targets", "mask") if name in inputs}
+    return inputs | rows | {"logits": logits.reshape(count, -1, logits.shape[-1])}
 
 
 def _first(logits: Any, targets: Any) -> tuple[Any, Any]:
@@ -249,7 +276,7 @@ def _first(logits: Any, targets: Any) -> tuple[Any, Any]:
 def _first_row(inputs: Inputs) -> Inputs | None:
     """Return inputs with the first row alone; None for sequences."""
     logits, targets = _first(inputs["logits"], inputs["targets"])
-    return inputs | {"logits": logits, "targets": targets} if logits.ndim == 1 else None
+    return inputs | {"logits": logits, "targets": targets} if logits.ndim == 1 and "mask" not in inputs else None
 
 
 ONE_ROW = r"\A(?!(.|\n)*(mean|sum\(|average))(.|\n)*\[\s*(int\()?\w+\)?\s*\]"
@@ -297,19 +324,20 @@ GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def
 def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     """Return the mean for a sum and the number of targets that it counts."""
     is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
-    num_counted = int((inputs["targets"] != inputs.get("ignored")).sum())
+    num_counted = int(((inputs["targets"] != inputs.get("ignored")) & inputs.get("mask", True)).sum())
     return answer[0] / answer[1] if is_pair and num_counted and float(answer[1]) == num_counted else answer
 
 
 EXERCISE = Exercise(
     name="cross_entropy",
-    definition=functions.cross_entropy,
+    definition=definition,
     recipe=recipe,
     steps=STEPS,
     roles=(
         ROLES("logits"),
         ROLES("targets"),
         ROLES("ignored", off=-100),
+        ROLES("mask", neutral=None),
         ROLES("smoothing", neutral=0.0, off=0.0),
         ROLES("penalty", neutral=0.0, off=0.0),
     ),
@@ -335,6 +363,8 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
         ),
+        optional(Convention(encode=_with_mask, role="mask", is_required=True)),
+        optional(Convention(encode=_with_numbers, role="mask")),
         optional(
             *RETURNS[1:],
             Convention(TEXTS["sum_and_count"], decode=_mean_of_sum, source=r"sum|count"),
