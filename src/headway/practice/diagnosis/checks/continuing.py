@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -44,37 +46,83 @@ class RaisedError(Exception):
         self.error = error
 
 
+@dataclass(frozen=True)
+class Pass:
+    """A method of a class that takes a cache.
+
+    run      (instance, arguments) → what it returns
+    cache    name of its parameter for a cache
+    flags    arguments without which it returns none
+    starts   names of its parameters for the number of cached positions
+    """
+
+    run: Callable[[Any, Mapping[str, Any]], Any]
+    cache: str
+    flags: Mapping[str, bool]
+    starts: Sequence[str]
+
+
 def cache_cause(trial: Trial) -> Cause | Message | None:
     """Return a cause if one new position after cached ones has another output than in a whole pass, a note if only several have; else None."""
     call = trial.call
     if not isinstance(call, InstanceCall) or trial.exercise.name not in ATTENTIONS or call.is_wired:
         return None
-    every = call_parameters(call.subject, call.construction.method)
-    cache = next((each.name for each in every if each.default is None and re.fullmatch(CACHE, each.name)), None)
-    if cache is None or any(role.name.startswith(TABLE) for role in call.binding.role_of.values()):
+    if any(role.name.startswith(TABLE) for role in call.binding.role_of.values()):
         return None
-    flags = {each.name: True for each in every if each.default is False and re.fullmatch(USES, each.name)}
-    starts = [each.name for each in every if re.fullmatch(START, each.name)]
-    try:
-        found = [_differs(trial, cache, flags, starts, num_new) for num_new in (1, NUM_NEW)]
-    except RaisedError as raised:
-        line = last_line(raised.error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(raised.error) else None
-        if line is None:
-            return None
-        says = TEXTS["cached_raises"].format(error=describe_error(raised.error))
-        return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
-    except Exception:  # a cache of another form, or none
-        return None
-    if found[0]:
-        line = call.subject.line_of(r"arange|tril|triu|mask\w* *=|cat\(|concat")
-        return Cause("cached_differs", TEXTS["cached_differs"], TEXTS["continue_after_cache"], EMPTY, line=line)
-    return TEXTS["one_position_at_a_time"] if found[1] else None
+    for each in _passes(call):
+        try:
+            differs, differs_for_several = _differs(trial, each)
+        except RaisedError as raised:
+            line = last_line(raised.error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(raised.error) else None
+            if line is None:
+                continue
+            says = TEXTS["cached_raises"].format(error=describe_error(raised.error))
+            return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
+        except Exception:  # a cache of another form, or none
+            continue
+        if differs:
+            line = call.subject.line_of(r"arange|tril|triu|mask\w* *=|cat\(|concat")
+            return Cause("cached_differs", TEXTS["cached_differs"], TEXTS["continue_after_cache"], EMPTY, line=line)
+        if differs_for_several:
+            return TEXTS["one_position_at_a_time"]
+    return None
 
 
-def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequence[str], num_new: int) -> bool:
-    """Return True if the last positions differ between a pass after cached positions and a whole pass.
+def _passes(call: InstanceCall) -> Iterator[Pass]:
+    """Yield the call method, and other methods of one sequence, that take a cache."""
+    names = [
+        call.construction.method,
+        *(name for name, each in vars(call.subject.value).items() if inspect.isfunction(each) and name[0] != "_"),
+    ]
+    for name in dict.fromkeys(names):
+        every = call_parameters(call.subject, name)
+        cache = next((each.name for each in every if each.default is None and re.fullmatch(CACHE, each.name)), None)
+        if cache is None:
+            continue
+        is_called = name == call.construction.method
+        first, *others = (each for each in every if is_called or each.default is each.empty)
+        if others and not is_called:
+            continue
+        flags = {each.name: True for each in every if each.default is False and re.fullmatch(USES, each.name)}
+        starts = [each.name for each in every if re.fullmatch(START, each.name)]
+        yield Pass(call.forward if is_called else _method(call, name, first.name), cache, flags, starts)
 
-    Errors   RaisedError if the pass with the cache raises; any other exception if the class returns no cache of a known form, or is not causal
+
+def _method(call: InstanceCall, name: str, operand: str) -> Callable[[Any, Mapping[str, Any]], Any]:
+    """Return a function that calls a method with the sequence that the call method takes."""
+    (own,) = [each for each, role in call.construction.forward.role_of.items() if role.name in ("x", "query")]
+
+    def run(instance: Any, arguments: Mapping[str, Any]) -> Any:
+        others = {each: value for each, value in arguments.items() if each not in call.binding.role_of}
+        return getattr(instance, name)(**{operand: arguments[own]}, **others)
+
+    return run
+
+
+def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
+    """Return True if the last positions differ between passes after cached positions and a whole pass: one at a time, and several at once.
+
+    Errors   RaisedError if a pass with a cache raises; any other exception if the class returns no cache of a known form, or is not causal
     """
     call = trial.call
     assert isinstance(call, InstanceCall)
@@ -83,17 +131,37 @@ def _differs(trial: Trial, cache: str, flags: Mapping[str, bool], starts: Sequen
     batch, length, _ = next(value for value in probe.inputs.values() if numpy.ndim(value) == 3).shape
     sequences = [name for name, value in arguments.items() if getattr(value, "shape", ())[:2] == (batch, length)]
     instance = call.instance_for(arguments)
-    whole = _output(call.forward(instance, {**arguments, **flags}))
-    done = length - num_new
-    before = call.forward(instance, {**_part(arguments, sequences, slice(done)), **flags})
-    if not is_same(_output(before), whole[:, :done], TOLERANCE):
-        raise ValueError("the class is not causal")
-    given = {**_part(arguments, sequences, slice(done, None)), **flags, cache: _cache_in(before), **dict.fromkeys(starts, done)}
+    whole = _output(call.forward(instance, {**arguments, **(each.flags if each.run == call.forward else {})}))
+
+    def continued(ends: Sequence[int]) -> bool:
+        """Return True if the outputs differ after passes that end at these positions."""
+        start, answer = 0, None
+        for end in ends:
+            given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
+            try:
+                if answer is not None:
+                    given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)}
+                answer = each.run(instance, given)
+            except StopIteration:
+                raise
+            except Exception as error:
+                raise (RaisedError(error) if start else error) from error
+            output = _output(answer)
+            if output.shape == whole[:, start:end].shape and not is_same(output, whole[:, start:end], TOLERANCE):
+                if not start:
+                    raise ValueError("the class is not causal")
+                return True
+            start = end
+        return False
+
+    done = length - NUM_NEW
+    differs = continued([done, *range(done + 1, length + 1)])
     try:
-        after = _output(call.forward(instance, given))
-    except Exception as error:
-        raise RaisedError(error) from error
-    return after.shape == whole[:, done:].shape and not is_same(after, whole[:, done:], TOLERANCE)
+        return differs, continued([done, length])
+    except RaisedError:
+        if each.run == call.forward:
+            raise
+        return differs, True  # a method for one position
 
 
 def _is_sequence(inputs: Mapping[str, Any]) -> bool:
