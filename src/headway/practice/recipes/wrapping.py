@@ -166,10 +166,11 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
     shared = first.copy()
     shared[0, 0] = shared[0, 0, ::-1] + 1.0  # a norm would remove a constant
     for before in _with_masks(example):
-        answers = [_first(ask(before)), _first(ask(before | dict.fromkeys(changed, shared)))]
-        if any(answer is None or answer.shape != shared.shape for answer in answers):
+        answer = _first(ask(before))
+        after = None if answer is None or answer.shape != shared.shape else _first(ask(before | dict.fromkeys(changed, shared)))
+        if answer is None or after is None or after.shape != shared.shape:
             continue
-        moved = numpy.abs(answers[0] - answers[1]).max(-1) > 1e-5
+        moved = numpy.abs(answer - after).max(-1) > 1e-5
         return bool(moved[1:, 0].any() and not moved[:, 1:].any())
     return False
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy
@@ -16,7 +18,7 @@ from headway.practice.diagnosis.calls.compare import as_numbers, floating_arrays
 from headway.practice.diagnosis.calls.own_tensors import OWN, VALUES, kept, wrapped
 from headway.practice.diagnosis.checks.gradients import has_own_backward, slope_of, weights_of
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.slots import Slot, slots_of
+from headway.practice.diagnosis.classes.slots import GRADIENTS, Slot, slots_of
 from headway.practice.exercise import Inputs
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
@@ -37,10 +39,24 @@ def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message
     is_of_tensors = call.library in OWN
     if not is_of_tensors and not (isinstance(call, InstanceCall) and has_own_backward(call)):
         return None
+
+    def compared(encoded: Inputs) -> Cause | Message | None:
+        return _of_backward(call, encoded) if isinstance(call, InstanceCall) and not is_of_tensors else _of_tensors(call, encoded)
+
     for encoded in sorted(choices, key=lambda each: _num_options(each, choices)):
         with suppress(Exception):  # backward may need inputs of two axes, or follow another protocol
-            return _of_backward(call, encoded) if isinstance(call, InstanceCall) and not is_of_tensors else _of_tensors(call, encoded)
+            found = compared(encoded)
+            if isinstance(found, Cause) and isinstance(call, InstanceCall):
+                with suppress(Exception):
+                    found = compared(_as_batch(call, encoded))
+            return found
     return OWN_GRADIENTS if is_of_tensors else OWN_BACKWARD
+
+
+def _as_batch(call: InstanceCall, encoded: Inputs) -> Inputs:
+    """Return the inputs with an axis in front of each matrix that the call method takes: `backward` may need a batch."""
+    names = [role.name for role in call.construction.forward.role_of.values()]
+    return encoded | {name: encoded[name][None] for name in names if getattr(encoded.get(name), "ndim", 0) == 2}
 
 
 def _num_options(encoded: Inputs, choices: Sequence[Inputs]) -> int:
@@ -54,30 +70,48 @@ def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
     needed = [each for each in list(inspect.signature(backward).parameters.values())[1:] if each.default is each.empty]
     arguments = call.arguments(encoded)
     operands = [name for name in call.construction.forward.role_of if _is_array(arguments.get(name))]
-    if len(needed) != 1 or len(operands) != 1:
+    if len(needed) != 1 or not operands:
         return OWN_BACKWARD
-    name, instance = operands[0], call.instance_for(arguments)
-    x, is_floating = to_numpy(arguments[name]), _is_floating(arguments[name])
-    if is_floating:
-        x = x.astype(numpy.float64) + numpy.random.default_rng(3).uniform(0.02, 0.04, x.shape)
+    instance, random = call.instance_for(arguments), numpy.random.default_rng(3)
+    values = {name: to_numpy(arguments[name]) for name in operands}
+    values = {
+        name: each.astype(numpy.float64) + random.uniform(0.02, 0.04, each.shape) if _is_floating(each) else each
+        for name, each in values.items()
+    }
 
-    def loss(value: numpy.ndarray) -> float:
-        (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(value)}))
+    def loss(name: str, value: numpy.ndarray) -> float:
+        given = {**values, name: value}
+        (answer,) = floating_arrays(call.forward(instance, arguments | {each: call.array(given[each]) for each in given}))
         return float((weights_of(answer.shape, 0) * to_numpy(answer)).sum())
 
-    (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(x)}))
+    (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(each) for name, each in values.items()}))
     given = weights_of(answer.shape, 0)
-    returned = instance.backward(call.array(given))
-    found = next((each for each in _arrays(returned) if each.shape == x.shape), None) if is_floating else None
-    if is_floating and (found is None or (found.shape == given.shape and numpy.allclose(found, given))):
+    found = _of_operands(instance.backward(call.array(given)), {name: each for name, each in values.items() if _is_floating(each)})
+    if found is None or any(each.shape == given.shape and numpy.allclose(each, given) for each in found.values()):
         return OWN_BACKWARD  # left to the loss, or to the caller
     held = slots_of(instance, call.subject.value.__module__, with_gradients=True)
-    wrong = None if found is None else _wrong(call, name, found, x, loss)
-    weights = call.weight_slots(instance)
-    gradients = [(slot, _gradient_of(slot, held)) for slot in weights]
-    known = ((slot, gradient.copy()) for slot, gradient in gradients if gradient is not None)
-    wrong = wrong or next(filter(None, (_wrong_weight(call, slot, gradient, x, loss) for slot, gradient in list(known))), None)
-    return wrong or (OWN_BACKWARD if any(gradient is None for _, gradient in gradients) else None)
+    causes = (_wrong(call, name, each, values[name], partial(loss, name)) for name, each in found.items())
+    gradients = [(slot, _gradient_of(slot, held)) for slot in call.weight_slots(instance)]
+    known = [(slot, gradient.copy()) for slot, gradient in gradients if gradient is not None]
+    first = operands[0]
+    of_weights = (_wrong_weight(call, slot, gradient, values[first], partial(loss, first)) for slot, gradient in known)
+    wrong = next(filter(None, itertools.chain(causes, of_weights)), None)
+    return wrong or (OWN_BACKWARD if len(known) < len(gradients) else None)
+
+
+def _of_operands(returned: Any, operands: Mapping[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | None:
+    """Return the gradient of each operand among what `backward` returned; None if it has another form."""
+    arrays = _arrays(returned)
+    if len(operands) == 1:
+        ((name, value),) = operands.items()
+        found = next((each for each in arrays if each.shape == value.shape), None)
+        return None if found is None else {name: found}
+    is_each = len(arrays) == len(operands) and all(map(_have_one_shape, arrays, operands.values()))
+    return dict(zip(operands, arrays, strict=True)) if is_each else None if operands else {}
+
+
+def _have_one_shape(one: numpy.ndarray, other: numpy.ndarray) -> bool:
+    return one.shape == other.shape
 
 
 def _wrong_weight(
@@ -107,11 +141,16 @@ def _wrong(call: Call, name: str, gradient: numpy.ndarray, value: numpy.ndarray,
 
 
 def _gradient_of(slot: Slot, held: Sequence[Slot]) -> numpy.ndarray | None:
-    """Return the array whose name is that of a weight's gradient: dW, W_grad, grads["W"]."""
-    key = re.escape(slot.name.rpartition(".")[2])
+    """Return the array whose name is that of a weight's gradient: dW, W_grad, grads["W"], or of the same place: params[0], grads[0]."""
+    if (last := slot.name.rpartition(".")[2]).isdigit():
+        places = {re.sub(r"\bparams\b", name, slot.name) for name in GRADIENTS}
+        found = next((each for each in held if each.name in places and each.name != slot.name and each.shape == slot.shape), None)
+        return None if found is None else to_numpy(found.array)
+    key = re.escape(last)
     pattern = rf"(^|\.)(d_?{key}|{key}_?grad(ient)?|grad(ient)?_?{key})$|grads?(ients)?\.{key}$"
-    found = next((each for each in held if re.search(pattern, each.name, re.IGNORECASE) and each.shape == slot.shape), None)
-    return None if found is None else to_numpy(found.array)
+    fitting = [each for each in held if re.search(pattern, each.name, re.IGNORECASE) and each.shape == slot.shape]
+    near = [each for each in fitting if each.name.startswith(slot.name.removesuffix(last))] or fitting
+    return to_numpy(near[0].array) if len(near) == 1 else None
 
 
 def _of_tensors(call: Call, encoded: Inputs) -> Cause | Message | None:

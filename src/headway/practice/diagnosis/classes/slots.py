@@ -76,12 +76,21 @@ def slots_of(instance: Any, home: str, *, with_gradients: bool = False) -> list[
 
     Masks and caches are left out, because they are not learned, and biases that a flag of their layer switches off.
     """
-    found, seen = [], set()
+    found: dict[int, Slot] = {}
     for slot in _walk(instance, (), home, set(), with_gradients=with_gradients):
-        if id(slot.array) not in seen:
-            seen.add(id(slot.array))
-            found.append(slot)
-    return found
+        known = found.get(id(slot.array))
+        if known is None or _depth(known) < _depth(slot):
+            found[id(slot.array)] = slot
+    return list(found.values())
+
+
+COLLECTED = ("params", "parameters")
+"""Names of lists in which a class collects the arrays that its parts hold."""
+
+
+def _depth(slot: Slot) -> int:
+    """Return the number of names on the way to a slot before the first list of collected arrays."""
+    return next((depth for depth, name in enumerate(slot.path) if name in COLLECTED), len(slot.path))
 
 
 def with_digits_of(slots: Sequence[Slot], answer: Any) -> Any:
@@ -101,7 +110,9 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int], *, with
     items = list(_items(holder))
     arrays = {key: value for key, value in items if isinstance(key, str) and isinstance(value, numpy.ndarray)}
     for key, value in items:
-        if _is_switched_off(holder, key) or _is_moment(key, arrays) or (not with_gradients and _is_gradient(key, arrays)):
+        if _is_switched_off(holder, key) or _is_moment(key, arrays):
+            continue
+        if not with_gradients and (_is_gradient(key, arrays) or (key in GRADIENTS and _are_gradients(holder, value))):
             continue
         here = (*path, *_by_head(key))
         if _is_of("flax", value, "nnx.Variable"):
@@ -133,6 +144,18 @@ def _is_gradient(key: Any, arrays: dict[str, numpy.ndarray]) -> bool:
     match = re.fullmatch(GRADIENT, key) if isinstance(key, str) else None
     of = arrays.get(match["first"] or match["last"]) if match is not None else None
     return of is not None and key in arrays and of.shape == arrays[key].shape
+
+
+GRADIENTS = ("grads", "gradients")
+"""Names of the list of gradients that a layer holds next to its list `params`."""
+
+
+def _are_gradients(holder: Any, value: Any) -> bool:
+    """Return True for a list with an array of the same shape for each of the holder's `params`."""
+    params = getattr(holder, "params", None)
+    if not isinstance(params, list | tuple) or not isinstance(value, list | tuple) or len(params) != len(value):
+        return False
+    return all(_is_array(one) and _is_array(other) and one.shape == other.shape for one, other in zip(params, value, strict=True))
 
 
 def _is_moment(key: Any, arrays: dict[str, numpy.ndarray]) -> bool:
