@@ -23,6 +23,7 @@ from tests.practice.public import (
     layers,
     norms,
     own_arrays,
+    own_training,
     settings,
     switches,
     texts,
@@ -34,6 +35,7 @@ from tests.practice.public.program import Program
 
 MODULES = (
     own_arrays,
+    own_training,
     norms,
     feed_forwards,
     attentions,

@@ -62,7 +62,7 @@ class Embedding:
         return self.params["E"][idx]
     def backward(self, dx):
         self.grads = {"E": torch.zeros_like(self.params["E"])}
-        self.grads["E"][self.cache] = dx
+        self.grads["E"].index_put_((self.cache,), dx, accumulate=True)
         return dx
 """,
         (

@@ -56,7 +56,8 @@ def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message
 def _as_batch(call: InstanceCall, encoded: Inputs) -> Inputs:
     """Return the inputs with an axis in front of each matrix that the call method takes: `backward` may need a batch."""
     names = [role.name for role in call.construction.forward.role_of.values()]
-    return encoded | {name: encoded[name][None] for name in names if getattr(encoded.get(name), "ndim", 0) == 2}
+    matrices = {name: encoded[name] for name in names if getattr(encoded.get(name), "ndim", 0) == 2}
+    return encoded | {name: numpy.stack([each, each[::-1]]) for name, each in matrices.items()}
 
 
 def _num_options(encoded: Inputs, choices: Sequence[Inputs]) -> int:

@@ -68,7 +68,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
         if not re.fullmatch(CALLED_OF_INSTANCES, name)
         and ((likely := fitting(name)[0]) or _is_of_pairs(name))
         and not any(each.startswith("bpe_") for each in likely[:1])
-        and any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return))
+        and (_is_of_pairs(name) or any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return)))
     }
 
 
