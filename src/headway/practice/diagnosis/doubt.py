@@ -86,6 +86,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
+        or _is_given_nothing(verdict)
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
@@ -124,6 +125,12 @@ def _lacks_library(verdict: Verdict) -> bool:
     if subject is None or not isinstance(error, TypeError | AttributeError):
         return False
     return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
+
+
+def _is_given_nothing(verdict: Verdict) -> bool:
+    """Return True if a subject raised because it was given an array without elements, in place of a weight that its part does not have."""
+    error = raised(verdict, ("could not run", "wrong"))
+    return isinstance(error, IndexError) and re.search(r"axis \d with size 0\b", str(error)) is not None
 
 
 OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")

@@ -138,7 +138,10 @@ def _of_matrices(source: str, file_names: str | None = None, file_source: str | 
     )
 
 
-OF_ROWS = _of_matrices(OVER_ROWS, file_source=OF_MATRICES)
+SPLITS_COLUMNS = r"\b(split|chunk)\(\w+, *3, *(axis *= *|dim *= *)?1\)"
+"""Pattern of the source of a file whose queries, keys and values are columns of one matrix."""
+
+OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}")
 
 
 FEWER_AXES = (
