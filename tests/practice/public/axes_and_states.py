@@ -26,6 +26,38 @@ class Inner:
 
 PROGRAMS = (
     Program(
+        "softmax",
+        "softmax",
+        """
+import numpy as np
+
+def softmax(x):
+    powers = np.exp(x - np.max(x))
+    return powers / powers.sum()
+
+print(softmax(np.array([1.0, 2.0, 3.0])))
+""",
+        (("x - np.max(x)", "x"), ("powers.sum()", "powers.max()")),
+    ),
+    Program(
+        "layernorm",
+        "layer_norm",
+        """
+import numpy as np
+
+def layernorm(x, g, b):
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5) * g + b
+
+def attention(x, w, num_heads):
+    q, k, v = (part.reshape(len(x), num_heads, -1).transpose(1, 0, 2) for part in np.split(x @ w, 3, axis=1))
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers / powers.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(len(x), -1)
+""",
+        (("x.var(axis=1", "x.var(axis=0"), ("x.mean(axis=1", "x.mean(axis=0")),
+    ),
+    Program(
         "EncoderBlock",
         "encoder_layer",
         SINGLE_HEADS

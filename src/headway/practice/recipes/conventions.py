@@ -124,6 +124,25 @@ OF_MATRICES = (
 """Pattern of the source of a file whose functions all take matrices, such as scores = Q @ K.T."""
 
 
+def _unchanged(answer: Any, inputs: Inputs) -> Any:
+    """Return the output: a convention with a decoding is in effect, so that the verdict states it."""
+    return answer
+
+
+def _of_vectors(source: str | None = None, file_names: str | None = None, file_source: str | None = None) -> Convention:
+    """Return the convention of a function of vectors alone, by the patterns of its source and file."""
+    return Convention(
+        TEXTS["vectors"],
+        _vector,
+        _unchanged,
+        role="x",
+        without="axis",
+        source=source,
+        file_names=file_names,
+        file_source=file_source,
+    )
+
+
 def _of_matrices(source: str, file_names: str | None = None, file_source: str | None = None) -> Convention:
     """Return the convention of a function of matrices alone, by the patterns of its source and file."""
     return Convention(
@@ -138,18 +157,18 @@ def _of_matrices(source: str, file_names: str | None = None, file_source: str | 
     )
 
 
-SPLITS_COLUMNS = r"\b(split|chunk)\(\w+, *3, *(axis *= *|dim *= *)?1\)"
+SPLITS_COLUMNS = r"\b(split|chunk)\([^,()\n]+, *3, *(axis *= *|dim *= *)?1\)"
 """Pattern of the source of a file whose queries, keys and values are columns of one matrix."""
 
 OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}")
 
 
+TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"
+"""Pattern of the source of a file that names no axis, and whose examples are vectors."""
+
 FEWER_AXES = (
-    Convention(
-        TEXTS["vectors"],
-        _vector,
-        role="x",
-        without="axis",
+    _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),
+    _of_vectors(
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"
         r"(?=(.|\n)*(vector|(\b|_)1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
         file_names=OF_SCORES,
@@ -165,14 +184,10 @@ FEWER_AXES = (
 """A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, it needs both sizes, or it
 computes with functions for lists of lists."""
 
-OF_ELEMENTS = Convention(
-    TEXTS["vectors"], _vector, role="x", without="axis", source=r"\breturn \[[^\[\]\n]*\bfor \w+(, *\w+)* in [^\[\]\n]*\]"
-)
+OF_ELEMENTS = _of_vectors(source=r"\breturn \[[^\[\]\n]*\bfor \w+(, *\w+)* in [^\[\]\n]*\]")
 """A function that returns a list of one number for each element of x."""
 
-OF_VECTORS = Convention(
-    TEXTS["vectors"], _vector, role="x", without="axis", source=r"def \w+\(\s*(self, *)?\w+: *\w+\[\w+, *[\"'] *\w+ *[\"']\]"
-)
+OF_VECTORS = _of_vectors(source=r"def \w+\(\s*(self, *)?\w+: *\w+\[\w+, *[\"'] *\w+ *[\"']\]")
 """A function whose annotation states a single axis: `x: Float[Array, " dim"]`."""
 
 NUM_AXES = optional(
@@ -186,6 +201,7 @@ NUM_AXES = optional(
     Convention(
         TEXTS["vectors"],
         _vector,
+        _unchanged,
         role="x",
         source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b",
     ),
