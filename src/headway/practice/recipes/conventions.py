@@ -112,7 +112,7 @@ OF_SCORES = r"(?i)\A(?!(.|\n)*(att(entio)?n|transformer|multi_?head))"
 
 
 OVER_ROWS = (
-    r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
+    r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|(?<!\w)\(\w+, *\w+, *\w+\)\W))"
     r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)"
 )
 """Pattern of the source of a function that reduces over the second axis alone."""
