@@ -69,11 +69,15 @@ def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
 
 
 def _with_cause_of_text(verdict: Verdict) -> Verdict:
-    """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake: a name that nothing defines, one layer in all places, a dropped result."""
+    """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake.
+
+    Such are a name that nothing defines, in what could not run, one layer in all places of a list, and masked values that are dropped.
+    """
     if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
         return verdict
     subject = verdict.trial.call.subject
-    cause = undefined(subject) or shared_layers_cause(subject) or dropped_result_cause(subject)
+    unknown_name = undefined(subject) if verdict.status == "could not run" else None
+    cause = unknown_name or shared_layers_cause(subject) or dropped_result_cause(subject)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

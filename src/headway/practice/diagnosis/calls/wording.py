@@ -71,7 +71,6 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),
-    (r"^((use|with|add|has|enable)_)?(absolute_)?pos(ition(al)?)?_(enc(oding)?|emb(ed(ding)?)?)s?$", True),
     (r"^(is|use|return|need|output(?=$|_(att|hid|weight|score|state|all))|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
     (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
     (r"^(random_?)?seed$", 0),

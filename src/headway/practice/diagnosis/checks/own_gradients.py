@@ -102,17 +102,15 @@ def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
 
 def _of_operands(returned: Any, operands: Mapping[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | None:
     """Return the gradient of each operand among what `backward` returned; None if it has another form."""
+    if not operands:  # ids of tokens
+        return {}
     arrays = _arrays(returned)
     if len(operands) == 1:
-        ((name, value),) = operands.items()
-        found = next((each for each in arrays if each.shape == value.shape), None)
-        return None if found is None else {name: found}
-    is_each = len(arrays) == len(operands) and all(map(_have_one_shape, arrays, operands.values()))
-    return dict(zip(operands, arrays, strict=True)) if is_each else None if operands else {}
-
-
-def _have_one_shape(one: numpy.ndarray, other: numpy.ndarray) -> bool:
-    return one.shape == other.shape
+        shape = next(iter(operands.values())).shape
+        arrays = [each for each in arrays if each.shape == shape][:1]
+    if [each.shape for each in arrays] != [each.shape for each in operands.values()]:
+        return None
+    return dict(zip(operands, arrays, strict=True))
 
 
 def _wrong_weight(

@@ -34,6 +34,9 @@ class NoSuchSizeError(AttributeError, KeyError):
     """A size that a probe does not define, such as a single width for a projection between two widths."""
 
 
+OF_POSITIONS = r"((use|with|add|has|enable)_)?(absolute_)?pos(ition(al)?)?_(enc(oding)?|emb(ed(ding)?)?)s?"
+"""Pattern of the names of settings that switch positions on."""
+
 COPIES = r"(to|as)_?dict|model_dump|copy|dict"
 """Pattern of the names of methods that return the fields again."""
 
@@ -75,6 +78,8 @@ class Config:
             raise AttributeError(name)
         if fallback is NOTHING and _is_of_one_head(sizes, roles):
             fallback = _size_of_one_head(name, sizes)
+        if fallback is NOTHING and re.fullmatch(OF_POSITIONS, name.lower()):
+            return True
         value = neutral_value(name) if fallback is NOTHING else fallback
         return None if value is NOTHING else value  # a setting that is not given
 

@@ -108,8 +108,8 @@ def lacks_base_constructor(error: BaseException) -> bool:
 
 
 def lacks_call(error: BaseException) -> bool:
-    """Return True for the error of an attribute of a method that is not called: `x.contiguous.view(…)`."""
-    return isinstance(error, AttributeError) and inspect.isroutine(error.obj)
+    """Return True for the error of an attribute of an array's method that is not called: `x.contiguous.view(…)`."""
+    return isinstance(error, AttributeError) and inspect.isroutine(error.obj) and hasattr(getattr(error.obj, "__self__", None), "shape")
 
 
 UNPACKED = r"[(,]\s*\*"

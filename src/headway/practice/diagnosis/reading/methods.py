@@ -54,7 +54,8 @@ def methods(definitions: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
 def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
     """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings.
 
-    Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts.
+    Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts, unless they count or
+    merge the pairs of the words that the tokenizer holds: these words are an operand.
     """
     constructor = ast.walk(own["__init__"]) if "__init__" in own else ()
     assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
@@ -112,7 +113,8 @@ def _is_static(node: ast.FunctionDef) -> bool:
 def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any] | None:
     """Return a method that needs no state but settings as a function of its operands; None for an attention that needs other state.
 
-    The settings of a mask are operands, too. Those of an attention are what the constructor sets for the size of its operands.
+    The settings of a mask and the words of a tokenizer are operands, too. The settings of an attention are what the constructor sets for the
+    size of its operands. A method that returns nothing returns the words, which it changed.
     """
     signature = inspect.signature(method)
     operands = [*signature.parameters.values()][1:]

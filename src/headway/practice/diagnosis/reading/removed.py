@@ -62,7 +62,7 @@ def _restore_byte_masks() -> None:
     def accepting(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def fill(tensor: Any, mask: Any, value: Any) -> Any:
-            return method(tensor, mask.bool() if mask.dtype == uint8 else mask, value)
+            return method(tensor, mask.bool() if getattr(mask, "dtype", None) == uint8 else mask, value)
 
         return fill
 
