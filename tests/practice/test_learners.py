@@ -30,7 +30,7 @@ def cases():
         module.__file__ = str(path)
         exec(compile(text, str(path), "exec"), module.__dict__)
         for subject in subjects_of(module, text):
-            if subject.name.lower().startswith(("right", "wrong")) and not subject.is_method:
+            if subject.name.lower().startswith(("right", "wrong")) and "." not in subject.name:
                 slow = [pytest.mark.slow] if "__" in path.stem else []  # loads and compiles a library
                 case = f"{path.stem}:{subject.name}"
                 marks = [*slow, *([pytest.mark.xfail(reason=OTHER_CAUSE[case], strict=True)] if case in OTHER_CAUSE else [])]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
+from headway.arrays import array_namespace
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
@@ -202,7 +203,7 @@ def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any 
     if mask is None:
         return functions.cross_entropy(logits, targets, ignored=ignored)
     hidden = -100 if ignored is None else ignored
-    return functions.cross_entropy(logits, numpy.where(mask, targets, hidden), ignored=hidden)
+    return functions.cross_entropy(logits, array_namespace(targets).where(mask, targets, hidden), ignored=hidden)
 
 
 BATCH = TEXTS["batch"]

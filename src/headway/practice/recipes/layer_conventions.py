@@ -121,7 +121,9 @@ class Settled:
         return (Convention(reads=lambda ask: self._forms(ask, masks)),)
 
     def _forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
-        found = self._answered_forms(ask, masks) or self._answered_forms(with_positions_first(ask), masks)
+        found, swapped = self._answered_forms(ask, masks), with_positions_first(ask)
+        if not found and _answer_of(swapped, self.example) is not None:
+            found = self._answered_forms(swapped, masks)
         return found or (masks[:1] if self.alone is None else self.alone._forms(ask, masks))
 
     def _answered_forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
