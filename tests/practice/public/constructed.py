@@ -207,11 +207,7 @@ PROGRAMS = (
         "TransformerDecoderLayer",
         "decoder_layer",
         SECOND_AXIS,
-        (
-            ("memory, attn_mask=memory_mask", "tgt, attn_mask=memory_mask"),
-            ("self.norm1(tgt", "self.norm2(tgt"),
-            ("(tgt + self.dropout(y))\n        y = self.linear2", "(self.dropout(y))\n        y = self.linear2"),
-        ),
+        (("memory, attn_mask=memory_mask", "tgt, attn_mask=memory_mask"),),
     ),
     Program(
         "SelfAttention",
@@ -220,7 +216,6 @@ PROGRAMS = (
         (
             ("q, k = rotate(q, freq_cis_TF), rotate(k", "k, v = rotate(k, freq_cis_TF), rotate(v"),
             ("q, k = rotate(q, freq_cis_TF), rotate(k, freq_cis_TF)", "q = rotate(q, freq_cis_TF)"),
-            (", rotate(k, freq_cis_TF)", ", rotate(v, freq_cis_TF)"),
         ),
     ),
     Program(
