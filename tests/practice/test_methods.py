@@ -139,3 +139,33 @@ def test_a_mistake_in_a_method_without_state_is_found(tmp_path):
 @pytest.mark.slow
 def test_the_context_size_of_an_instance_may_be_private(tmp_path):
     assert verdict_on_method(tmp_path, TEXT.replace("WINDOW_SIZE", "_context_length")).is_correct
+
+
+ATTENTION = """
+import math
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def attention(self, q, k, v):
+        return (q @ k.transpose(-2, -1) / math.sqrt(self.d_model)).softmax(-1) @ v
+
+    def forward(self, x):
+        q, k, v = (layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        return self.o(self.attention(q, k, v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_a_mistake_in_a_method_is_repaired_there_and_not_said_to_be_that_of_its_class(tmp_path):
+    pytest.importorskip("torch")
+    found = verdicts_on(tmp_path, ATTENTION)
+    verdict = found["MultiHeadAttention.attention"]
+    assert not found["MultiHeadAttention"].is_correct
+    assert verdict.status == "wrong"
+    assert verdict.repair is not None
+    assert "self.d_model → self.d_k" in verdict.repair.says.en

@@ -197,10 +197,10 @@ def _needed(used: Sequence[Repaired], subject: Subject, exercise: Exercise) -> S
 
 
 def _used_names(subject: Subject) -> set[str]:
-    """Return the names of the file's other functions and classes that a subject uses."""
+    """Return the names of the file's other functions and classes that a subject uses; the class of a method is none of them."""
     program = program_of(subject)
     statements = program.statements if program is not None else []
-    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name}
+    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name.partition(".")[0]}
 
 
 def _num_used(subject: Subject) -> int:
