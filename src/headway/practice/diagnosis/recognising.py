@@ -16,6 +16,7 @@ from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import PARTS_OF_CLASSES, fitting
 from headway.practice.outputs import Raised
+from headway.practice.recipes.rotation import ROPE
 
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
@@ -46,7 +47,7 @@ OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
 
-ROTATING = r"(?i)cos|sin|freq|theta|angle|polar|table|cis|(?<!p)rope|rot\w*\("
+ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("

@@ -17,6 +17,7 @@ from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.activations import rms_normed, softmax
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
 from headway.practice.recipes.encoding import changed, first_of_tuple
+from headway.practice.recipes.rotation import ROPE
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -154,7 +155,7 @@ POSITIONS = optional(
     Convention(
         TEXTS["positions_in_blocks"],
         steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]},
-        used_source=r"(?i)(?<!p)rope|rotary|freqs_cis",
+        used_source=rf"(?i){ROPE}|rotary|freqs_cis",
     ),
     Convention(TEXTS["sinusoidal"], steps={"embed": lambda token_ids, wte, wpe: with_waves(wte[token_ids])}, used_source=WAVES),
     Convention(

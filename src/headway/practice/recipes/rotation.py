@@ -12,7 +12,10 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/rotation")
 
-SOURCE = r"(?<!p)rope|rotary|rotat|freqs"
+ROPE = r"(?<!p)rope"
+"""Pattern of the abbreviation, which "property" and "properly" also hold."""
+
+SOURCE = rf"{ROPE}|rotary|rotat|freqs"
 """Pattern of the source of an attention with rotary positions."""
 
 

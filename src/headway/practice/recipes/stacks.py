@@ -14,6 +14,7 @@ from headway import functions
 from headway.arrays import array_namespace, asarray_like
 from headway.practice.exercise import Convention, Inputs, Mistake, Role, Step
 from headway.practice.recipes.blocks import layer_norm
+from headway.practice.recipes.rotation import ROPE
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -142,7 +143,7 @@ WRONG_STACKS: dict[str, Step] = {
     "residual_around_layers": _added,
 }
 
-ROTARY = r"(?<!p)rope|rotary|freqs_cis|alibi|relative"
+ROTARY = rf"{ROPE}|rotary|freqs_cis|alibi|relative"
 
 
 def _scaled(step: Step) -> Step:

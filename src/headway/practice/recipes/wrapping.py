@@ -165,12 +165,17 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
     changed = [name for name, value in sequences.items() if name != "encoder_output" and value is not example.get("encoder_output")]
     shared = first.copy()
     shared[0, 0] = shared[0, 0, ::-1] + 1.0  # a norm would remove a constant
-    for before in _with_masks(example):
-        answer = _first(ask(before))
-        after = None if answer is None or answer.shape != shared.shape else _first(ask(before | dict.fromkeys(changed, shared)))
-        if answer is None or after is None or after.shape != shared.shape:
+
+    def answered(inputs: Inputs) -> Any:
+        answer = _first(ask(inputs))
+        return answer if answer is not None and answer.shape == shared.shape else None
+
+    for inputs in _with_masks(example):
+        before = answered(inputs)
+        after = None if before is None else answered(inputs | dict.fromkeys(changed, shared))
+        if after is None:
             continue
-        moved = numpy.abs(answer - after).max(-1) > 1e-5
+        moved = numpy.abs(before - after).max(-1) > 1e-5
         return bool(moved[1:, 0].any() and not moved[:, 1:].any())
     return False
 

@@ -138,14 +138,14 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
         start, answer = 0, None
         for end in ends:
             given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
-            try:
-                if answer is not None:
-                    given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)}
+            if answer is None:
                 answer = each.run(instance, given)
-            except StopIteration:
-                raise
-            except Exception as error:
-                raise (RaisedError(error) if start else error) from error
+            else:
+                given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)}
+                try:
+                    answer = each.run(instance, given)
+                except Exception as error:
+                    raise RaisedError(error) from error
             output = _output(answer)
             if output.shape == whole[:, start:end].shape and not is_same(output, whole[:, start:end], TOLERANCE):
                 if not start:

@@ -26,8 +26,9 @@ from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, parameters_of
 from headway.practice.names import fitting
+from headway.practice.recipes.rotation import ROPE
 
-PART = r"(?<!p)rope|rotary|rot_?emb"
+PART = rf"{ROPE}|rotary|rot_?emb"
 NORM = r"^(ln|norm)_?(qk?|k|quer(y|ies)|keys?)$|^(qk?|k|quer(y|ies)|keys?)_?(rms|layer)?_?(ln|norm)$"
 SOURCE = rf"{PART}|{NORM.replace('^', chr(92) + 'b').replace('$', chr(92) + 'b')}|apply_rot"
 """Pattern of the source of an attention that may have such parts."""

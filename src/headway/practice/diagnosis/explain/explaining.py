@@ -16,12 +16,13 @@ from headway.practice.diagnosis.explain.naming import candidates, names_of
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
+from headway.practice.recipes.rotation import ROPE
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-ROTATES_ONE = TEXTS.mistake("rotates_one", pattern=r"(?<!p)rope|rot|norm")
+ROTATES_ONE = TEXTS.mistake("rotates_one", pattern=rf"{ROPE}|rot|norm")
 
 PROOFS = (
     TEXTS["proof_of_one"],

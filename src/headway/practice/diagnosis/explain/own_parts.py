@@ -14,6 +14,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.recipes.rotation import ROPE
 from headway.practice.verdict import Cause
 
 
@@ -51,7 +52,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
 def _is_of_rotation(error: Exception) -> bool:
     """Return True for an exception in code that rotates, or in code that such code calls."""
     lines = [frame.line or "" for frame in traceback.extract_tb(error.__traceback__)]
-    return any(re.search(r"rot(ary|ate)|(?<!p)rope|complex", line, re.IGNORECASE) for line in lines)
+    return any(re.search(rf"rot(ary|ate)|{ROPE}|complex", line, re.IGNORECASE) for line in lines)
 
 
 def _line_of_class(error: Exception, subject: Subject) -> int | None:

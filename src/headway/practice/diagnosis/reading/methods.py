@@ -86,7 +86,7 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
 def _is_of_pairs(name: str) -> bool:
     """Return True for the name of a method that counts or merges the pairs of a tokenizer."""
     likely, possible = fitting(name)
-    return (likely or possible)[:1] in tuple((each,) for each in PAIRS)
+    return next(iter(likely or possible), None) in PAIRS
 
 
 def _attends(name: str, parameters: list[str]) -> bool:
