@@ -87,6 +87,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         _orders_fused(verdict)
         or _changes_rotation(verdict)
         or _removes_norm(verdict)
+        or _lacks_setting(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
@@ -181,6 +182,17 @@ def _removes_norm(verdict: Verdict) -> bool:
         edit.cell is None and len(re.findall(NORM, replaced_text(text, edit))) > len(re.findall(NORM, edit.replacement))
         for edit in verdict.repair.edits
     )
+
+
+def _lacks_setting(verdict: Verdict) -> bool:
+    """Return True if the repair of a class that raised replaces what its constructor leaves None and its file may set, such as `self.positions`."""
+    if raised(verdict, ("could not run", "wrong", "unknown")) is None or verdict.repair is None or verdict.trial is None:
+        return False
+    subject = verdict.trial.call.subject
+    unset = [each.name for each in subject.parameters if each.default is None and inspect.isclass(subject.value)]
+    replaced = " ".join(replaced_text(subject.text, each) for each in verdict.repair.edits if each.cell is None)
+    kept = " ".join(each.replacement for each in verdict.repair.edits)
+    return any(f"self.{name}" in replaced and f"self.{name}" not in kept for name in unset)
 
 
 NORM = r"(?i)norm|\bln_?\w*\("

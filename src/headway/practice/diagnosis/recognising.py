@@ -6,11 +6,11 @@ import inspect
 import re
 from collections.abc import Collection, Sequence
 
-from headway.practice.diagnosis.adapters.tokenizer_calls import DECODING, ENCODING
 from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.reading.methods import DECODING, ENCODING
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises

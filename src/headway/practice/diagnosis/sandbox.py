@@ -93,6 +93,9 @@ def check_file(
     with _Checker(path, text, facts, named, timeout_seconds) as checker:
         report = checker.examined()
         confirmed = checker.confirmed(report, secrets.randbits(60) if seed is None else seed, is_own=is_own)
+    confirmed += [
+        each for verdict in confirmed for each in _of_methods(verdict, facts) if each.subject not in {one.subject for one in confirmed}
+    ]
     verdicts = [_finished(verdict, facts) for verdict in confirmed]
     verdicts = sorted([*verdicts, *_missing(verdicts, facts, named)], key=lambda verdict: verdict.line)
     return [*(_with_removed(each, facts) for each in verdicts[:1]), *verdicts[1:]]
@@ -334,6 +337,21 @@ def _is_well_typed(verdict: Verdict) -> bool:
     texts = [*(cause.name for cause in verdict.causes), *(edit.replacement for edit in edits)]
     is_known = type(verdict.is_confirmed) is bool
     return is_known and all(type(number) is int for number in numbers) and all(type(text) is str for text in texts)
+
+
+COMPARED = {"bpe_tokenizer": ("bpe_train", "bpe_encode", "bpe_decode"), "bpe_train": ("bpe_train",)}
+"""Parts that the methods of a class are if the class is right as the part that is the key: the outputs of all of them were compared."""
+
+
+def _of_methods(verdict: Verdict, facts: Facts) -> list[Verdict]:
+    """Return the verdicts on the methods of a right tokenizer."""
+    compared = COMPARED.get(verdict.exercise, ()) if verdict.is_correct else ()
+    methods = facts.tokenizing.get(verdict.subject, {})
+    return [
+        Verdict(name, part, line, "correct", title=exercise_by_name(part).title)
+        for part, (name, line) in methods.items()
+        if part in compared
+    ]
 
 
 def _finished(verdict: Verdict, facts: Facts) -> Verdict:

@@ -132,6 +132,7 @@ EXERCISE = Exercise(
     roles=(
         *ROLES.each("x", "query", "key", "value", "mask"),
         *layers.weight_roles(("",)),
+        ROLES.size("is_causal", lambda inputs: False),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs.get("num_heads", 1)),
         *layers.SIZES,
     ),

@@ -84,8 +84,17 @@ def _as_symbols(made: Callable[[list[Any]], Any], symbol: Callable[[int], str | 
     return encoded
 
 
+def _without_token(answer: Any) -> Any:
+    """Return the corpus of an output that has the new token after it."""
+    match answer:
+        case (list() | tuple() | dict() | numpy.ndarray() as corpus, str() | bytes() | int() | numpy.integer()):
+            return corpus
+    return answer
+
+
 def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     """Return the ids of the only word of a corpus; the output itself if it is no such corpus."""
+    answer = _without_token(answer)
     word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
     word = word.split(" ") if isinstance(word, str) else [word] if isinstance(word, bytes) else word
     texts = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
@@ -96,6 +105,7 @@ def _of_symbols(answer: Any, inputs: Inputs) -> Any:
 
 def _of_one_word(answer: Any, inputs: Inputs) -> Any:
     """Return the only sequence of a list; the output itself if it has another form."""
+    answer = _without_token(answer)
     is_list = isinstance(answer, tuple) or (isinstance(answer, numpy.ndarray) and answer.ndim > 1)
     return answer[0] if is_list and len(answer) == 1 else answer
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import methods
+from headway.practice.diagnosis.reading.methods import methods, parts_of_tokenizers
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line
@@ -30,6 +30,7 @@ class Facts:
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, tests, and methods
+    tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
     """
@@ -40,6 +41,7 @@ class Facts:
     imports: frozenset[str] = frozenset()
     borrowing: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    tokenizing: dict[str, dict[str, tuple[str, int]]] = field(default_factory=dict)
     trains: bool = False
     removed: tuple[Use, ...] = ()
 
@@ -72,6 +74,11 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
     optional |= frozenset(own)
+    tokenizing = {
+        name: {part: (f"{name}.{method.name}", first_line(method)) for part, method in parts_of_tokenizers(node).items()}
+        for name, node in top.items()
+        if isinstance(node, ast.ClassDef)
+    }
     return Facts(
         lines,
         shadowed,
@@ -79,6 +86,7 @@ def facts_of(text: str) -> Facts:
         frozenset(imports),
         _borrowing(tree, nodes),
         optional,
+        tokenizing,
         any(map(_trains, tree.body)),
         tuple(removed_in(tree)),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 DATA = ("value", "values", "val", "array", "tensor", "param", "params", "weight", "weights")
-GRAD = ("gradient", "gradients", "g", "derivative")
+GRAD = ("gradient", "gradients", "grads", "g", "derivative")
 """Other names for the array and the gradient of a parameter."""
 
 ARRAYS = (r"w|weights?|kernel", r"b|bias|biases")
@@ -137,12 +137,19 @@ def _place(name: str) -> tuple[int, str] | None:
     return None
 
 
+class Layers(list[Layer]):
+    """The layers of a model; `layers[::2]` are all of them, as if an activation without parameters followed each."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self) if place == slice(None, None, 2) else super().__getitem__(place)
+
+
 class Model:
     """A model with all parameters, in layers of two."""
 
     def __init__(self, held: Sequence[Any]) -> None:
         self.held = list(held)
-        self.layers = layers_of(held)
+        self.layers = Layers(layers_of(held))
         self.trainable_layers = self.layers
 
     def parameters(self) -> list[Any]:

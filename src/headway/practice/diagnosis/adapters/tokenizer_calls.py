@@ -17,6 +17,7 @@ from headway import files
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.reading.methods import DECODING, ENCODING, TRAINING
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise, Role
 from headway.practice.message import CallError
@@ -24,10 +25,6 @@ from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, voca
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
-
-TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
-ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "encoder", "__call__")
-DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 
 CORPUS = Role(
     "corpus",

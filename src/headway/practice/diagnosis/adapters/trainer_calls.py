@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TRAINING, TokenizerCall
+from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TokenizerCall
 from headway.practice.diagnosis.calls.binding import Binding, fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.reading.methods import TRAINING
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
 

@@ -204,9 +204,10 @@ def bind_call(
     masks = _masks([each for each in parameters if each.name not in flags], roles)
     roles = [role for role in roles if role not in masks.values()]
     neutral: dict[str, Role] = {}
-    for each in parameters:
+    required = [each for each in parameters if each.default is each.empty]
+    for each in required if len(required) > 1 else ():  # a single one is the input, even if its name is `idx`
         table = table_for(each.name, style)
-        if each.name in listed or each.name in flags or each.default is not each.empty:
+        if each.name in listed or each.name in flags:
             continue
         if table is not None and each.name in called:
             neutral[each.name] = Role(f"{NO_EFFECT}{each.name}", size_of=lambda inputs: same)

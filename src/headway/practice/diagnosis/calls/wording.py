@@ -143,7 +143,15 @@ def roles_of_names(names: Sequence[str], roles: Sequence[Role], *, is_shared: bo
             role = is_alike(name, free, roles)
             if role is not None:
                 found[name] = role
+        found |= _of_languages([name for name in names if name not in found], roles)
     return _with_inner(found, roles, names)
+
+
+def _of_languages(names: Sequence[str], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of two vocabularies named after their languages, as in (en_vocab_size, de_vocab_size): source and target."""
+    two = [role for name in ("source_vocab_size", "target_vocab_size") for role in roles if role.name == name]
+    vocabularies = [name for name in names if _meanings(name)[:1] == ("vocab_size",)]
+    return dict(zip(vocabularies, two, strict=True)) if len(vocabularies) == len(two) == 2 else {}
 
 
 def _is_listed(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role | None:

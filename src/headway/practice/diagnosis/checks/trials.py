@@ -90,20 +90,26 @@ class Trial:
     def without_refused(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
 
-        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others, and for one
-        of which only those with more than two axes were.
+        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others, for one of
+        which only those with more than two axes were, and for one of which assertions reject some.
         """
         if (masked := self._without_unmasked()) is not self:
             return masked.without_refused()
         pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
         partly = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
-        partly |= {kind for kind in refused if self._takes_matrices(kind)}
+        partly |= {kind for kind in refused if self._takes_matrices(kind) or self._asserts(kind)}
         if any(probe.inputs.get("is_causal") and self.is_same(probe, answer) for probe, answer in pairs):
             partly |= refused - {
                 probe.beyond for probe, answer in pairs if not probe.inputs.get("is_causal") and _is_refusal(probe, answer)
             }
         answered = self._kept([not (probe.beyond in partly and _is_refusal(probe, answer)) for probe, answer in pairs])
         return answered.without(refused - partly)
+
+    def _asserts(self, kind: Message | None) -> bool:
+        """Return True if assertions reject some probes of a kind, and the function is right for another: they state what it is for."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        rejected = [answer for probe, answer in pairs if _is_refusal(probe, answer)]
+        return all(isinstance(each.error, AssertionError) for each in rejected) and any(self.is_same(*pair) for pair in pairs)
 
     def _without_unmasked(self) -> Trial:
         """Exclude the probes without masks if the function refuses them all and returns outputs for at least two with masks."""

@@ -81,8 +81,12 @@ class Usage:
 
 
 def alias(node: ast.expr) -> str:
-    """Return the name in an expression: of a variable, an attribute, or a key."""
+    """Return the name in an expression: of a variable, an attribute, or a key; "head_dim" for a width divided by the number of heads."""
     match node:
+        case ast.Call(func=ast.Name(id="int"), args=[quotient]):
+            return alias(quotient)
+        case ast.BinOp(op=ast.FloorDiv() | ast.Div(), right=divisor) if "head" in alias(divisor).lower():
+            return "head_dim"
         case ast.Name():
             return node.id
         case ast.Attribute():

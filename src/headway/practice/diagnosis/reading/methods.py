@@ -27,11 +27,19 @@ WORDS = r"_?(vocab(ulary)?|words?|word_?(freq(uencie)?s?|counts?|splits?)|corpus
 LISTED = r"_?(merges|merge_rules)"
 """Pattern of the names of the state of a tokenizer that its method for a merge extends."""
 
+GIVEN_MERGES = r"(?!(n|num|max)_).*(merge|ranks|rules).*"
+"""Pattern of the names of the parameters of a tokenizer's constructor that may be its merges."""
+
 PAIRS = ("pair_counts", "merge_pair")
 """Parts of byte-pair encoding that are methods of their own."""
 
 CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
 """Pattern of the names of methods that are the call of their class, or give access to a part of it."""
+
+TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
+ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "encoder", "__call__")
+DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
+"""Names of the methods of a tokenizer."""
 
 OPERANDS = ("q", "k", "v")
 """First letters of the operands of an attention."""
@@ -49,6 +57,18 @@ def methods(definitions: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
             if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
                 found[f"{owner.name}.{name}"] = node
     return found
+
+
+def parts_of_tokenizers(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    """Return the methods of a class by the parts that they are if the class is a right tokenizer.
+
+    One whose constructor may take merges need not be trained, so a verdict on it does not hold for its training.
+    """
+    own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
+    may_be_given = "__init__" in own and any(re.fullmatch(GIVEN_MERGES, name) for name in parameters_in(own["__init__"]))
+    names = {"bpe_encode": ENCODING, "bpe_decode": DECODING} | ({} if may_be_given else {"bpe_train": TRAINING})
+    found = {part: next((own[name] for name in called if name in own), None) for part, called in names.items()}
+    return {part: node for part, node in found.items() if node is not None}
 
 
 def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
@@ -140,6 +160,24 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
 
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
     called.__signature__ = signature.replace(parameters=[*operands, *own])  # type: ignore[attr-defined]
+    return called
+
+
+def of_operands(owner: type) -> Callable[..., Any] | None:
+    """Return a class whose constructor takes query, key and value, and whose call takes nothing, as a function of them; None for another class."""
+    constructor, call = vars(owner).get("__init__"), vars(owner).get("forward") or vars(owner).get("__call__")
+    if not inspect.isfunction(constructor) or not inspect.isfunction(call) or len(inspect.signature(call).parameters) != 1:
+        return None
+    signature = inspect.signature(constructor)
+    operands = [*signature.parameters.values()][1:]
+    if tuple(each.name[0].lower() for each in operands[:3]) != OPERANDS:
+        return None
+
+    @functools.wraps(call)
+    def called(*values: Any, **options: Any) -> Any:
+        return owner(*values, **options)()
+
+    called.__signature__ = signature.replace(parameters=operands)  # type: ignore[attr-defined]
     return called
 
 

@@ -27,6 +27,9 @@ AND_REPAIRED = "{name} + repaired"
 FEWEST = 2
 """Probes that two mistakes have to explain: a single output may have many causes."""
 
+EMPTY_RESULTS = ("nothing_merged",)
+"""Causes that remain if a change skips the computation; like a change that returns an input, it leaves nothing to judge."""
+
 
 @dataclass(frozen=True)
 class PartOfRepair(Repair):
@@ -51,7 +54,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
         return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
-    if found is None or all(map(_is_an_input, whole.probes, whole.answers)):  # a change that returns an input leaves nothing to judge
+    if found is None or found.cause.name in EMPTY_RESULTS or all(map(_is_an_input, whole.probes, whole.answers)):
         return None
     change_says = says((change,))
     return replace(
