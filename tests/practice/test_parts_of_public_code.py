@@ -22,6 +22,7 @@ from tests.practice.public import (
     jax_modules,
     layers,
     norms,
+    operands,
     own_arrays,
     own_training,
     settings,
@@ -34,6 +35,7 @@ from tests.practice.public import (
 from tests.practice.public.program import Program
 
 MODULES = (
+    operands,
     own_arrays,
     own_training,
     norms,

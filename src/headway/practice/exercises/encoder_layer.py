@@ -88,6 +88,7 @@ def probes() -> tuple[Probe, ...]:
         ),
         Probe("padded", {"x": draw.sequence(2, 5), "mask": padding} | bare, PADDED),
         Probe("biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | biased, PADDED),
+        Probe("biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | biased, TEXTS["square"]),
         Probe("inner biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | inner, TEXTS["square"]),
         Probe("inner biases, padded", {"x": more.sequence(2, 5), "mask": padding} | inner, PADDED),
         Probe("square", {"x": draw.sequence(3, 6)} | bare, BATCH),

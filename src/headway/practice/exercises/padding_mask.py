@@ -104,8 +104,20 @@ def _as_lengths(*, is_told: bool) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
+FREE_ID = 61
+"""Id that no probe has."""
+
+
 def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
-    return lambda inputs: inputs if "pad_id" in inputs else inputs | {"x": numpy.where(inputs["x"] == 0, pad_id, inputs["x"])}
+    """Return an encoding with this id in place of padding, and another in place of tokens that have it."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        if "pad_id" in inputs:
+            return inputs
+        x = numpy.where(inputs["x"] == pad_id, FREE_ID, inputs["x"])
+        return inputs | {"x": numpy.where(x == 0, pad_id, x)}
+
+    return encode
 
 
 def _as_mask(inputs: Inputs) -> Inputs | None:

@@ -78,6 +78,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("batch", draw.itself(2, 5, 7) | held, BATCH),
         Probe("wide", draw.itself(2, 5, 6) | draw.weights(6, 7), BATCH),
         Probe("square", draw.itself(3, 3, 3) | draw.weights(3, 3), BATCH),
+        Probe("wide, masked", draw.itself(2, 5, 6) | draw.weights(6, 7) | {"mask": MASK}, BATCH),
+        Probe("wide, biases, masked", draw.itself(2, 5, 6) | draw.weights(6, 7, biases=projections.PARTS[:3]) | {"mask": MASK}, BATCH),
         Probe("single", draw.itself(5, 7) | held, SINGLE, UNBATCHED),
         Probe("single, wide", draw.itself(5, 6) | draw.weights(6, 7), SINGLE, UNBATCHED),
         Probe("single, square", draw.itself(4, 4) | draw.weights(4, 4), SINGLE, UNBATCHED),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Probe, unchanged
+from headway.practice.exercise import Convention, Exercise, Probe, optional, unchanged
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import FEWER_AXES, NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
@@ -78,6 +78,15 @@ KEEPS_TYPE = (
     ),
 )
 
+DEFAULT_AXIS = optional(
+    Convention(
+        TEXTS["default_axis"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
+    )
+)
+
 
 def probes() -> tuple[Probe, ...]:
     """A row, rows of different lengths and magnitudes, four axes, a given axis, inputs too large for exp, integers."""
@@ -106,6 +115,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS, KEEPS_TYPE),
+    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS, KEEPS_TYPE, DEFAULT_AXIS),
     recoveries=RECOVERIES,
 )

@@ -205,7 +205,8 @@ def bind_call(
     roles = [role for role in roles if role not in masks.values()]
     neutral: dict[str, Role] = {}
     required = [each for each in parameters if each.default is each.empty]
-    for each in required if len(required) > 1 else ():  # a single one is the input, even if its name is `idx`
+    inputs = [each for each in required if "mask" not in each.name.lower()]
+    for each in required if len(inputs) > 1 else ():  # a single one is the input, even if its name is `idx`
         table = table_for(each.name, style)
         if each.name in listed or each.name in flags:
             continue

@@ -262,8 +262,13 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
     trained = [leaf for leaf in leaves if leaf.requires_grad]
     if not trained or not any(each.requires_grad for each in weighted):
         return [None] * len(leaves)
-    found = iter(torch.autograd.grad(sum(each for each in weighted if each.requires_grad), trained, allow_unused=True))
-    gradients = [next(found) if leaf.requires_grad else None for leaf in leaves]
+    for leaf in trained:
+        leaf.grad = None
+        leaf.retain_grad()
+    sum(each for each in weighted if each.requires_grad).backward()  # autograd.grad cannot pass through a checkpoint
+    gradients = [leaf.grad if leaf.requires_grad else None for leaf in leaves]
+    for leaf in trained:
+        leaf.grad = None
     return [None if each is None else to_numpy(each) for each in gradients]
 
 

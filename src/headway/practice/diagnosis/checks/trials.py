@@ -170,10 +170,16 @@ class Trial:
         return self._with_steps, self.decimals, self._names_of_right
 
     def without_misshapen(self) -> Trial:
-        """Exclude the kinds of optional probes for which the function never returns the expected shape."""
-        pairs = zip(self.probes, self.answers, strict=True)
-        shaped = {probe.beyond for probe, answer in pairs if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
-        return self.without({probe.beyond for probe in self.probes} - shaped)
+        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask."""
+        is_shaped = [
+            getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)
+            for probe, answer in zip(self.probes, self.answers, strict=True)
+        ]
+        pairs = [*zip(self.probes, is_shaped, strict=True)]
+        shaped = {probe.beyond for probe, is_right in pairs if is_right}
+        masked = {probe.beyond for probe, is_right in pairs if is_right and _has_mask(probe)}
+        kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
+        return kept.without({probe.beyond for probe in self.probes} - shaped)
 
     def without_caution(self) -> Trial:
         """Exclude the probes with a caution, without reporting them as rejected."""
