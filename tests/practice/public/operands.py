@@ -210,4 +210,30 @@ class SelfAttention(nn.Module):
 """,
         (("math.sqrt(self.head_dim)", "math.sqrt(idx.shape[-1])"),),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import numpy as np
+
+class MultiHeadAttention:
+    def __init__(self, embed_dim, num_heads):
+        self.num_heads = num_heads
+        self.Wq, self.Wk, self.Wv, self.Wo = (np.random.randn(embed_dim, embed_dim) for _ in range(4))
+
+    def split(self, x):
+        return x.reshape(len(x), x.shape[1], self.num_heads, -1).transpose(0, 2, 1, 3)
+
+    def both(self, key_padding_mask, attn_mask):
+        return np.logical_or(key_padding_mask[:, None, None, :], attn_mask[None, None])
+
+    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None):
+        q, k, v = self.split(query @ self.Wq), self.split(key @ self.Wk), self.split(value @ self.Wv)
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]) - 1e9 * self.both(key_padding_mask, attn_mask)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        y = weights / weights.sum(-1, keepdims=True) @ v
+        return y.transpose(0, 2, 1, 3).reshape(query.shape) @ self.Wo
+""",
+        (("np.sqrt(q.shape[-1])", "np.sqrt(query.shape[-1])"),),
+    ),
 )

@@ -185,14 +185,16 @@ def _removes_norm(verdict: Verdict) -> bool:
 
 
 def _lacks_setting(verdict: Verdict) -> bool:
-    """Return True if the repair of a class that raised replaces what its constructor leaves None and its file may set, such as `self.positions`."""
-    if raised(verdict, ("could not run", "wrong", "unknown")) is None or verdict.repair is None or verdict.trial is None:
+    """Return True if the repair of a class that raised replaces what is None unless its file passes it, such as `self.positions`, or a second mask."""
+    call = verdict.trial.call if verdict.trial is not None else None
+    if raised(verdict, ("could not run", "wrong", "unknown")) is None or verdict.repair is None or not isinstance(call, InstanceCall):
         return False
-    subject = verdict.trial.call.subject
-    unset = [each.name for each in subject.parameters if each.default is None and inspect.isclass(subject.value)]
-    replaced = " ".join(replaced_text(subject.text, each) for each in verdict.repair.edits if each.cell is None)
+    operands = call_parameters(call.subject, call.construction.method)
+    unset = [rf"self\.{each.name}" for each in call.subject.parameters if each.default is None]
+    unset += call.binding.left_out(each for each in operands if each.default is None)
+    replaced = " ".join(replaced_text(call.subject.text, each) for each in verdict.repair.edits if each.cell is None)
     kept = " ".join(each.replacement for each in verdict.repair.edits)
-    return any(f"self.{name}" in replaced and f"self.{name}" not in kept for name in unset)
+    return any(re.search(rf"\b{name}\b", replaced) and not re.search(rf"\b{name}\b", kept) for name in unset)
 
 
 NORM = r"(?i)norm|\bln_?\w*\("

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call, libraries_for
 from headway.practice.diagnosis.calls.compare import decimals_of
 from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded
@@ -119,10 +120,15 @@ class Trial:
         if (
             not unmasked
             or num_masked < FEWEST_MASKED
-            or not all(isinstance(each, Raised) and asks_for_mask(each.error) for each in unmasked)
+            or not all(isinstance(each, Raised) and (self._takes_two_masks or asks_for_mask(each.error)) for each in unmasked)
         ):
             return self
         return replace(self._kept([_has_mask(probe) for probe in self.probes]), needs_mask=True)
+
+    @property
+    def _takes_two_masks(self) -> bool:
+        """True for an attention that uses two masks even if they are None."""
+        return any(role.name.startswith(NO_EFFECT) and "mask" in role.name for role in self.call.binding.role_of.values())
 
     def _takes_matrices(self, kind: Message | None) -> bool:
         """Return True if the function is right for the matrices of a kind, and rejects all of more axes."""

@@ -7,12 +7,14 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy
+
 from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call
 from headway.practice.diagnosis.classes.flax_modules import random_keys
 from headway.practice.diagnosis.classes.shown import shown_operands
 from headway.practice.diagnosis.classes.usages import Usage
-from headway.practice.diagnosis.reading.subject import Subject, parameters_of, parsed
-from headway.practice.exercise import Role
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, parameters_of, parsed
+from headway.practice.exercise import Inputs, Role
 
 
 def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
@@ -31,6 +33,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
         return None
     role_of = {**called.role_of, **shown, **{name: Role(f"{NO_EFFECT}{name}", neutral=key) for name, key in keys.items()}}
     role_of |= _own_mask(role_of, roles, source)
+    role_of |= _two_masks(parameters, role_of, re.sub(DOCSTRING, "", subject.code))
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
 
 
@@ -49,6 +52,27 @@ def _own_mask(role_of: Mapping[str, Role], roles: Sequence[Role], source: str) -
     calls = [ast.unparse(node) for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
     of_mask = [call for call in calls if re.search(rf"\b{masks[0]}\b", call)]
     return {} if not of_mask or any(re.search(rf"\b{memory}\b", call) for call in of_mask) else {masks[0]: own}
+
+
+def _two_masks(parameters: Sequence[inspect.Parameter], role_of: Mapping[str, Role], source: str) -> dict[str, Role]:
+    """Return the roles of two masks that an attention uses even if they are None: that of padding then hides nothing."""
+    masks = [each.name for each in parameters if "mask" in each.name.lower() and each.default is None]
+    padding = [name for name in masks if "pad" in name.lower()]
+    own = next((role for name, role in role_of.items() if name in masks and role.name == "mask"), None)
+    if len(masks) != 2 or len(padding) != 1 or own is None or any(_is_tested(name, source) for name in masks):
+        return {}
+    return {name: Role(f"{NO_EFFECT}{name}", size_of=_no_padding) if name in padding else own for name in masks}
+
+
+def _is_tested(name: str, source: str) -> bool:
+    """Return True if a source tests whether an operand is given."""
+    return re.search(rf"\b{name} (is|==|!=)|\b(if|not|and|or) {name}\b", source) is not None
+
+
+def _no_padding(inputs: Inputs) -> numpy.ndarray:
+    """Return a mask (batch, keys) that is True for no key, as for padding."""
+    keys = inputs["key"] if "key" in inputs else inputs["x"]
+    return numpy.zeros(keys.shape[:-1], bool)
 
 
 OF_ATTENTION = ("query", "queries", "q", "value", "values", "v")
