@@ -65,6 +65,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected whole numbers", whole(draw.three(5, 5, 12, ())) | heads, WHOLE),
         Probe("projected, one position", draw.three(1, 1, 12, ()) | heads, MATRICES),
         Probe("single, causal", draw.itself(5, 12) | held | heads | {"is_causal": True}, SINGLE, UNBATCHED),
+        Probe("three sequences, masked", draw.three(5, 5, 12) | held | heads | {"mask": MASK}, BATCH),
     )
 
 
