@@ -116,10 +116,16 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention, or positions, whose name says that they are of another kind."""
+    """Return True for a wrong attention, or positions, whose name or code says that they are of another kind."""
     is_one = "attention" in verdict.exercise or verdict.exercise in POSITIONS
-    return verdict.status == "wrong" and is_one and re.search(VARIANTS, f"{snake(verdict.subject)} {verdict.subject.lower()}") is not None
+    if verdict.status != "wrong" or not is_one or verdict.trial is None:
+        return False
+    is_named = re.search(VARIANTS, f"{snake(verdict.subject)} {verdict.subject.lower()}") is not None
+    return is_named or ("attention" in verdict.exercise and re.search(OF_RELATIVE, verdict.trial.call.subject.code) is not None)
 
+
+OF_RELATIVE = r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
+"""Pattern of the code of an attention with relative positions."""
 
 POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
 

@@ -90,7 +90,16 @@ IN_FILES = {
 """Lines of a file of merges; next to it, a JSON file has the ids of the tokens, which are written in GPT-2's characters."""
 
 OWN_SPECIAL = "bytes and own special tokens"
-SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus)), OWN_SPECIAL: lambda corpus: 256}
+MARKED = "bytes and a mark of spaces"
+MARK = "Ġ"
+"""Character for a space before a word, as in GPT-2."""
+
+SIZES = {
+    "bytes": lambda corpus: 256,
+    "characters": lambda corpus: len(set(corpus)),
+    OWN_SPECIAL: lambda corpus: 256,
+    MARKED: lambda corpus: 257,
+}
 """Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
 
 HELD = (VOCAB, MERGES, SPECIAL, SPECIAL_IDS, VOCAB_PATH, MERGES_PATH, NAME)
@@ -312,5 +321,6 @@ def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) ->
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
     method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
-    ways = itertools.product(SIZES, (True,) if is_list else (False, True))
+    bases = [base for base in SIZES if base != MARKED or MARK in subject.own_source]
+    ways = itertools.product(bases, (True,) if is_list else (False, True))
     return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]
