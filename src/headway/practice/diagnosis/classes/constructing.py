@@ -42,6 +42,9 @@ from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defin
 from headway.practice.exercise import MISSING, Exercise, Role
 from headway.practice.names import fitting
 
+BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
+"""Base of rotary positions, and the pattern of its name."""
+
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
 INHERITED = ("forward", "__call__")
 
@@ -452,6 +455,9 @@ def _constructor_bindings(
         of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
         none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
+    bases = {each.name: BASE for each in parameters if each.default is None and re.fullmatch(OF_BASE, each.name.lower())}
+    if bases and not unknown:  # without rotary positions, a model may have none
+        yield Binding({name: bound[name] for name in order if name in bound}), fixed | bases
     sized = [name for name in order if name in bound and bound[name] in sizes and bound[name].name not in UNMISTAKABLE]
     for name, other, role in itertools.product(
         [name for name in unknown[:1] if name not in others], sized[:MOST_EXCHANGED], left

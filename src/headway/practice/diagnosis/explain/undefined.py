@@ -86,7 +86,8 @@ def _running(subject: Subject) -> list[CodeType]:
     """Return the file's code that runs when a function is called, or an instance of a class is made and called, with the functions inside."""
     file = getattr(subject.module, "__file__", None)
     codes = {code.co_name: code for code in codes_of(subject.value) if code.co_filename == file}
-    waiting = [name for name in ("__init__", *METHODS) if name in codes]
+    apart = {"generate"} if codes.keys() & {"forward", "__call__"} else set()  # judged as a part of its own
+    waiting = [name for name in ("__init__", *METHODS) if name in codes and name not in apart]
     used: dict[str, CodeType] = {} if {*waiting} - {"__init__"} else codes
     while waiting:
         name = waiting.pop()
