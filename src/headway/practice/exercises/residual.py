@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway import functions
+from headway.arrays import asarray_like
 from headway.functions import NormWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.activations import divided_by_deviation, normed, scaled
@@ -73,6 +74,18 @@ def _output(inputs: Inputs) -> Inputs:
     return without(inputs, "sublayer") | {"output": inputs["sublayer"](inputs["x"])}
 
 
+def _with_norm(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a norm that has the weights in place of the weights; None without weights."""
+    if "weight" not in inputs:
+        return None
+    weight, bias = inputs["weight"], inputs["bias"]
+
+    def norm(x: Any) -> Any:
+        return functions.layer_norm(x, asarray_like(weight, x), asarray_like(bias, x))
+
+    return without(inputs, "weight", "bias") | {"norm": norm}
+
+
 def _norm(eps: float, *, is_of_deviation: bool = False) -> Norm:
     return partial(divided_by_deviation, eps=eps, ddof=1) if is_of_deviation else partial(normed, eps=eps)
 
@@ -120,7 +133,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        *ROLES.each("x", "sublayer", "output"),
+        *ROLES.each("x", "sublayer", "output", "norm"),
         ROLES.weight("weight"),
         ROLES.weight("bias", is_optional=True),
         ROLES.size("hidden_size", extent("x", -1)),
@@ -135,6 +148,7 @@ EXERCISE = Exercise(
         NORMS,
         SCALAR,
         (Convention(role="sublayer"), Convention(TEXTS["takes_output"], _output, role="output")),
+        optional(Convention(TEXTS["takes_norm"], _with_norm, role="norm")),
         RETURNS,
     ),
 )

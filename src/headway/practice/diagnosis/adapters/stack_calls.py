@@ -24,7 +24,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import as_made
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
-from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of
+from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of, together
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, is_part
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
@@ -36,6 +36,9 @@ from headway.practice.texts import Texts
 TEXTS = Texts("shared/stacks")
 
 SEQUENCES = ("x", "source", "target", "memory")
+OUTPUTS = ("logits", "output", "outputs", "probs", "probabilities", "predictions")
+"""Keys of the output in a dict of several."""
+
 OF_SOURCE, OF_TARGET = r"enc|src|source", r"dec|tgt|trg|target|out|gen|proj|head|fc|linear"
 PADS = r"\A(?=[\s\S]*mask)(?=[\s\S]*(pad|!= *0|== *0|eq\(0|ne\(0))"
 """Pattern of the source of a class that hides padding."""
@@ -58,9 +61,10 @@ MAX_CALLS = 300
 
 @dataclass(frozen=True)
 class Form:
-    """Form of a call: ids or vectors, the order of the axes, the kind of the masks and their shapes."""
+    """Form of a call: ids or vectors, one sequence at a time or a batch, the order of the axes, the kind of the masks and their shapes."""
 
     has_vectors: bool = False
+    is_single: bool = False
     is_batch_first: bool = True
     kind: str = "visible"
     of_keys: str = "b11k"
@@ -213,14 +217,11 @@ class StackCall(InstanceCall):
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the first output with the batch first, and zeros at the padding."""
         stack = self.built.get(id(instance))
-        if stack is not None:
-            stack.events.clear()
-        answer = super().forward(instance, arguments)
-        while isinstance(answer, tuple | list) and answer:
-            answer = first_given(answer)
-        answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
         length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
-        answer = as_numbers(answer)
+        if self.form.is_single:
+            answer = self._one_by_one(instance, arguments, stack)
+        else:
+            answer = self._pass(instance, arguments, stack)
         if isinstance(answer, numpy.ndarray):
             if answer.ndim == 2 and len(answer) == BATCH * length:
                 answer = answer.reshape(*((BATCH, length) if self.form.is_batch_first else (length, BATCH)), -1)
@@ -230,11 +231,33 @@ class StackCall(InstanceCall):
                 answer = numpy.where(self.given["mask"][..., None], answer, answer.dtype.type(0))
         return answer
 
+    def _pass(self, instance: Any, arguments: Mapping[str, Any], stack: Stack | None) -> Any:
+        """Return the first output, of an object or dict of outputs the logits."""
+        if stack is not None:
+            stack.events.clear()
+        answer = super().forward(instance, arguments)
+        while isinstance(answer, tuple | list) and answer:
+            answer = first_given(answer)
+        named = answer if isinstance(answer, dict) else {"logits": getattr(answer, "logits", answer)}
+        return as_numbers(next((named[name] for name in OUTPUTS if name in named), answer))
+
+    def _one_by_one(self, instance: Any, arguments: Mapping[str, Any], stack: Stack | None) -> numpy.ndarray:
+        """Return the outputs of the sequences, each passed alone; the events of the stack are then those of all passes."""
+        outputs, passes = [], []
+        for row in range(BATCH):
+            own = {name: value[row] if numpy.shape(value)[:1] == (BATCH,) else value for name, value in arguments.items()}
+            outputs.append(self._pass(instance, own, stack))
+            passes.append([] if stack is None else list(stack.events))
+        if stack is not None:
+            stack.events[:] = [together(events) for events in zip(*passes, strict=True)]
+        return numpy.stack(outputs)
+
     @property
     def notes(self) -> tuple[Message, ...]:
         """Return the note that the layers were replaced."""
         vectors = TEXTS["takes_vectors"] if self.is_placed else TEXTS["takes_positioned_vectors"]
-        return (*([vectors] if self.form.has_vectors else []), TEXTS["layers_replaced"])
+        single = [TEXTS["one_sequence"]] if self.form.is_single else []
+        return (*([vectors] if self.form.has_vectors else []), *single, TEXTS["layers_replaced"])
 
 
 def _is_table(slot: Slot, tables: Sequence[numpy.ndarray]) -> bool:
@@ -302,10 +325,10 @@ def _in_form(call: StackCall, exercise: Exercise, budget: Iterator[int]) -> list
                 instance = call.wired(call.arguments(call._operands(inputs)))
         except Exception:  # other sizes may work
             continue
-        for has_vectors in (False, True) if "x" in inputs else (False,):
+        for has_vectors, is_single in itertools.product((False, True) if "x" in inputs else (False,), (False, True)):
             ran: list[tuple[StackCall, tuple[bool | None, ...]]] = []
             refused: Counter[tuple[bool, str, str]] = Counter()
-            for form in _forms(call, has_vectors=has_vectors):
+            for form in _forms(call, has_vectors=has_vectors, is_single=is_single):
                 shapes = (form.is_batch_first, form.of_keys, form.of_target)
                 if refused[shapes] >= MOST_REFUSED or next(budget, None) is None:
                     continue
@@ -328,14 +351,15 @@ def _fresh(call: StackCall) -> StackCall:
     )
 
 
-def _forms(call: StackCall, *, has_vectors: bool) -> Iterator[Form]:
+def _forms(call: StackCall, *, has_vectors: bool, is_single: bool) -> Iterator[Form]:
     """Yield the forms of the masks that a class takes."""
     takes_keys = any(call.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
     of_keys = OF_KEYS if takes_keys else OF_KEYS[:1]
     of_target = OF_QUERIES if call.binding.takes("target_mask") else OF_QUERIES[:1]
     kinds = KINDS if takes_keys or call.binding.takes("target_mask") else KINDS[:1]
-    for is_batch_first, kind, keys, target in itertools.product((True, False), kinds, of_keys, of_target):
-        yield Form(has_vectors, is_batch_first, kind, keys, target)
+    orders = (True,) if is_single else (True, False)
+    for is_batch_first, kind, keys, target in itertools.product(orders, kinds, of_keys, of_target):
+        yield Form(has_vectors, is_single, is_batch_first, kind, keys, target)
 
 
 def _seen(call: StackCall, instance: Any, inputs: Inputs) -> tuple[bool | None, ...] | None:

@@ -47,6 +47,16 @@ class Event:
     recalled: numpy.ndarray | None = None
 
 
+def together(events: Sequence[Event]) -> Event:
+    """Return the calls of one part with several sequences, one after another, as a call with all of them."""
+
+    def joined(seen: Sequence[numpy.ndarray | None]) -> numpy.ndarray | None:
+        known = [each for each in seen if each is not None]
+        return numpy.concatenate(known) if known else None
+
+    return Event(events[0].part, joined([each.visible for each in events]), joined([each.recalled for each in events]))
+
+
 @dataclass
 class Stack:
     """The parts of an instance that stand in for its own.
@@ -269,7 +279,7 @@ def _classes(library: str) -> SimpleNamespace:
             result = defined_layer(rows, matrices, event.visible, None if memory is None else _rows(memory), event.recalled)
             if self.closes_after and self.closes_after == sum(each.part is self for each in self._stack.events):
                 result = self.close(result)
-            return asarray_like(result if x.shape[0] == BATCH else result.swapaxes(0, 1), x)
+            return asarray_like(result[0] if x.ndim == 2 else result if x.shape[0] == BATCH else result.swapaxes(0, 1), x)
 
     class Norm(Part):
         """A layer norm in the place of any norm; it can be left out."""
@@ -346,7 +356,7 @@ class _Asked:
         random = numpy.random.default_rng(13)
         plain = {name: random.standard_normal(self.given[names[0]].shape) * 0.5 for names in (same, rest) if names for name in names[:1]}
         operands = {name: plain[names[0]] for names in (same, rest) for name in names}
-        before, axis = self._output(operands), 1 if self.given[asked[0]].shape[0] == BATCH else 0
+        before, axis = self._output(operands), 1 if self.given[asked[0]].ndim == 3 and self.given[asked[0]].shape[0] == BATCH else 0
         columns = []
         for place in range(self.given[asked[0]].shape[axis]):
             changed = operands[asked[0]].copy()
@@ -381,7 +391,8 @@ def _named(layer: Any, name: Any) -> str:
 
 
 def _is_sequence(value: Any, like: Any, width: int) -> bool:
-    return getattr(value, "ndim", 0) == 3 and is_floating(value) and value.shape[-1] == width and getattr(like, "ndim", 3) == 3
+    num_axes = getattr(value, "ndim", 0)
+    return num_axes in (2, 3) and is_floating(value) and value.shape[-1] == width and getattr(like, "ndim", num_axes) == num_axes
 
 
 def _equal(first: Any, second: Any) -> bool:
@@ -389,9 +400,9 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _rows(x: Any) -> numpy.ndarray:
-    """Return sequences with the batch first."""
+    """Return sequences with the batch first; a single sequence as a batch of one."""
     values: numpy.ndarray = to_numpy(x)
-    return values if x.shape[0] == BATCH else values.swapaxes(0, 1)
+    return values[None] if x.ndim == 2 else values if x.shape[0] == BATCH else values.swapaxes(0, 1)
 
 
 def _varies(values: numpy.ndarray, axis: int) -> bool:
