@@ -218,10 +218,7 @@ class StackCall(InstanceCall):
         """Return the first output with the batch first, and zeros at the padding."""
         stack = self.built.get(id(instance))
         length = self.given.get("target", self.given.get("x")).shape[1]  # type: ignore[union-attr]
-        if self.form.is_single:
-            answer = self._one_by_one(instance, arguments, stack)
-        else:
-            answer = self._pass(instance, arguments, stack)
+        answer = self._one_by_one(instance, arguments, stack) if self.form.is_single else self._pass(instance, arguments, stack)
         if isinstance(answer, numpy.ndarray):
             if answer.ndim == 2 and len(answer) == BATCH * length:
                 answer = answer.reshape(*((BATCH, length) if self.form.is_batch_first else (length, BATCH)), -1)
