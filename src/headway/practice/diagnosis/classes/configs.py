@@ -349,12 +349,18 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
         if not (dataclasses.is_dataclass(base) or hasattr(base, "model_construct")):
             raise
         made = _unchecked(base, given)
-    fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
+    fields = {name: value for name, value in fields_of(made).items() if name not in defaults or _is_of_part(name, value)}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
+    known += [name for name, value in fields.items() if _is_of_part(name, value) and name not in known]
     for name, value in changes(known, fields, sizes, roles, dropout, needed).items():
         with suppress(AttributeError, TypeError):  # a property
             object.__setattr__(made, name, value)
     return made
+
+
+def _is_of_part(name: str, value: Any) -> bool:
+    """Return True for a field that holds the settings of a part, such as those of the attention."""
+    return bool(re.search(OF_PARTS, name)) and not isinstance(value, dict) and holds_fields(value)
 
 
 def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
@@ -404,6 +410,8 @@ def changes(
             found[name] = dropout
         elif snake(name) == "multiple_of":
             found[name] = neutral_value(name)
+        elif _is_of_part(name, now[name]):
+            found[name] = configured(now[name], sizes, roles, dropout, ())
         elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):
             if meant[name].name in sizes:
                 found[name] = sizes[meant[name].name]
