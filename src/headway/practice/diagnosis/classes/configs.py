@@ -380,15 +380,16 @@ NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
 
 
 def _is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:
-    """Return True for a part of one head, which has its own width and no number of heads."""
-    return "head_dim" in sizes and not any(role.name in ("num_heads", "hidden_size") for role in roles)
+    """Return True for a part of one head or of some, which has the width of a head and none of a model."""
+    return "head_dim" in sizes and not any(role.name == "hidden_size" for role in roles)
 
 
 def _size_of_one_head(name: str, sizes: Mapping[str, Any]) -> Any:
-    """Return the value of a field for a part of one head: 1 for a number of heads, its width for that of a model; else NOTHING."""
+    """Return the value of a field for a part of heads: 1 for a number of heads if there is none, their width for that of a model; else NOTHING."""
+    num_heads = sizes.get("num_heads") or 1
     if re.fullmatch(NUM_HEADS, snake(name)):
-        return 1
-    return sizes["head_dim"] if re.fullmatch(WIDTH, snake(name)) else NOTHING
+        return num_heads
+    return num_heads * sizes["head_dim"] if re.fullmatch(WIDTH, snake(name)) else NOTHING
 
 
 def changes(
