@@ -645,4 +645,27 @@ class SelfAttention(nn.Module):
 """,
         (("scores + mask", "scores * mask"), ("math.sqrt(self.head_dim)", "self.head_dim")),
     ),
+    Program(
+        "SelfAttention",
+        "self_attention",
+        """
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, dim, num_heads):
+        super().__init__()
+        self.query, self.key, self.value = nn.Linear(dim, dim), nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.num_heads = num_heads
+
+    def forward(self, x, mask=None):
+        q, k, v = (f(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        if mask is not None:
+            mask = mask[:, None, None, :].float()
+            scores = scores - 1e12 * (1.0 - mask)
+        return (torch.softmax(scores, -1) @ v).transpose(1, 2).flatten(2)
+""",
+        (("scores - 1e12", "scores - 1e-12"), ("scores - 1e12", "scores + 1e12")),
+    ),
 )

@@ -202,7 +202,34 @@ class SelfAttention(nn.Module):
         return self.out_proj(y.transpose(1, 2).flatten(-2))
 """
 
+GIVEN_PARTS = """
+from torch import nn
+
+class DecoderBlock(nn.Module):
+    def __init__(self, size, masked_attn_module, attn_module, ffn_module, dropout):
+        super().__init__()
+        self.masked_attn, self.attn, self.ffn = masked_attn_module, attn_module, ffn_module
+        self.norms, self.dropout = nn.ModuleList(nn.LayerNorm(size) for _ in range(3)), nn.Dropout(dropout)
+
+    def forward(self, x, encoder_out, src_mask, tgt_mask):
+        normed = self.norms[0](x)
+        x = x + self.dropout(self.masked_attn(normed, normed, normed, tgt_mask))
+        normed = self.norms[1](x)
+        x = x + self.dropout(self.attn(normed, encoder_out, encoder_out, src_mask))
+        return x + self.dropout(self.ffn(self.norms[2](x)))
+"""
+
 PROGRAMS = (
+    Program(
+        "DecoderBlock",
+        "decoder_layer",
+        GIVEN_PARTS,
+        (
+            ("self.attn(normed", "self.masked_attn(normed"),
+            ("encoder_out, encoder_out, src_mask", "encoder_out, encoder_out, tgt_mask"),
+            ("self.attn(normed, encoder_out, encoder_out", "self.attn(normed, normed, encoder_out"),
+        ),
+    ),
     Program(
         "TransformerDecoderLayer",
         "decoder_layer",

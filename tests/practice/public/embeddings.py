@@ -4,6 +4,50 @@ from __future__ import annotations
 
 from tests.practice.public.program import Program
 
+SEGMENTS = """
+import torch
+from torch import nn
+
+class BertEmbeddings(nn.Module):
+    def __init__(self, vocab_size, type_vocab_size, width, max_len):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocab_size, width), nn.Embedding(max_len, width)
+        self.token_types, self.norm = nn.Embedding(type_vocab_size, width), nn.LayerNorm(width)
+
+    def forward(self, ids, types):
+        return self.norm(self.tokens(ids) + self.positions(torch.arange(ids.shape[1])) + self.token_types(types))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, hidden):
+        x = self.norm1(x + self.attention(x, x, x, key_padding_mask=hidden)[0])
+        return self.norm2(x + self.ffn(x))
+
+class Bert(nn.Module):
+    def __init__(self, vocab_size, type_vocab_size, hidden_size, num_heads, num_layers, max_len):
+        super().__init__()
+        self.embeddings = BertEmbeddings(vocab_size, type_vocab_size, hidden_size, max_len)
+        self.layers = nn.ModuleList([EncoderLayer(hidden_size, num_heads) for _ in range(num_layers)])
+        self.pooler = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, input_ids, {segments}):
+        x, mask = self.embeddings(input_ids, {segments}), input_ids == 0
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x, torch.tanh(self.pooler(x[:, 0]))
+"""
+
+SEGMENTS_MISTAKEN = (
+    ("x = layer(x, mask)", "x = layer(x, None)"),
+    ("+ self.token_types(types)", "- self.token_types(1 - types)"),
+    ("input_ids == 0", "input_ids != 0"),
+)
+
 PROGRAMS = (
     Program(
         "BertEmbeddings",
@@ -343,4 +387,6 @@ def get_1d_rope(seq_len, d_model):
 """,
         (("math.log(10000.0)", "math.log(1000.0)"),),
     ),
+    Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
+    Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
 )

@@ -460,4 +460,49 @@ model = TinyGPT(65, 64, HEADS, 2, CONTEXT)
 """,
         (("self.tok_emb(idx) + self.pos_emb", "self.tok_emb(idx) - self.pos_emb"),),
     ),
+    Program(
+        "EncoderBlock",
+        "encoder_layer",
+        """
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+@dataclass
+class AttentionConfig:
+    num_heads: int = 8
+    hidden_states: int = 512
+
+@dataclass
+class Config:
+    hidden_states: int = 512
+    attention_config: AttentionConfig = field(init=False)
+
+    def __post_init__(self):
+        self.attention_config = AttentionConfig(hidden_states=self.hidden_states)
+
+class Attention(nn.Module):
+    def __init__(self, config: AttentionConfig):
+        super().__init__()
+        self.num_heads, width = config.num_heads, config.hidden_states
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        return self.out((torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, -1) @ v).transpose(1, 2).flatten(2))
+
+class EncoderBlock(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        width = config.hidden_states
+        self.ln1, self.attention, self.ln2 = nn.LayerNorm(width), Attention(config.attention_config), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = x + self.attention(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+""",
+        (("return x + self.mlp", "return self.mlp"), ("self.mlp(self.ln2(x))", "self.mlp(self.ln1(x))")),
+    ),
 )

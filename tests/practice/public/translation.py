@@ -53,6 +53,39 @@ class Generator(nn.Module):
 """,
     ),
     Program(
+        "Classifier",
+        "linear",
+        """
+from torch import nn
+
+class Classifier(nn.Module):
+    def __init__(self, embed_dim, vocab_size):
+        super().__init__()
+        self.fc, self.activation = nn.Linear(embed_dim, vocab_size), nn.LogSoftmax(dim=-1)
+
+    def forward(self, x):
+        return self.activation(self.fc(x))
+""",
+        (("LogSoftmax(dim=-1)", "LogSoftmax(dim=0)"), ("nn.LogSoftmax(dim=-1)", "nn.Sigmoid()")),
+    ),
+    Program(
+        "Generator",
+        "linear",
+        """
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Generator(nn.Module):
+    def __init__(self, d_model, vocab_size):
+        super().__init__()
+        self.linear = nn.Linear(d_model, vocab_size)
+
+    def forward(self, decoded):
+        return F.softmax(self.linear(decoded), dim=-1)
+""",
+        (("dim=-1", "dim=0"), ("(self.linear(decoded)", "(-self.linear(decoded)")),
+    ),
+    Program(
         "Encoder",
         "encoder_stack",
         """

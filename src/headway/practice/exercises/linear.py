@@ -134,6 +134,10 @@ def _columns(inputs: Inputs) -> Inputs | None:
     return inputs | {"x": numpy.ascontiguousarray(inputs["x"].T)} | bias
 
 
+CLASS = r"\A\s*(@.*\n)*class [\s\S]*\b"
+"""Pattern of the source of a class, up to a word in it."""
+
+
 EXERCISE = Exercise(
     name="linear",
     definition=functions.linear,
@@ -168,8 +172,12 @@ EXERCISE = Exercise(
                 called=r"dense_?layer|layer_?forward",
                 source="relu",
             ),
+            Convention(TEXTS["with_log_softmax"], steps={"finish": functions.log_softmax}, source=rf"{CLASS}log_?softmax\("),
             Convention(
-                TEXTS["with_log_softmax"], steps={"finish": functions.log_softmax}, source=r"\A\s*(@.*\n)*class [\s\S]*\blog_softmax\("
+                TEXTS["with_softmax"],
+                steps={"finish": functions.softmax},
+                called=r"generator|classifier|head|output|final|vocab",
+                source=rf"{CLASS}softmax\(",
             ),
         ),
     ),

@@ -21,6 +21,10 @@ def _masked(change: Any) -> Any:
     return lambda inputs: inputs if inputs.get("mask") is None else inputs | {"mask": change(inputs["mask"])}
 
 
+OF_ONE_DEF = r"(?:(?!\bdef )[\s\S])*"
+NOT_TURNED = rf"\A(?![\s\S]*\bdef \w+\([^()]*\b(\w*mask\w*)\b{OF_ONE_DEF}\b1(\.0*)? *- *\1\b{OF_ONE_DEF}softmax)"
+"""Pattern of the source of a function that does not take its mask from 1 before softmax, as one of 1 and 0 is turned into numbers to add."""
+
 MASKS = optional(
     Convention(TEXTS["true_is_masked"], _masked(numpy.logical_not), undo=_masked(lambda mask: ~mask), role="mask"),
     Convention(TEXTS["one_is_visible"], _masked(lambda mask: mask.astype(numpy.int64)), undo=_masked(lambda mask: mask != 0), role="mask"),
@@ -28,10 +32,18 @@ MASKS = optional(
         TEXTS["one_is_masked"], _masked(lambda mask: (~mask).astype(numpy.int64)), undo=_masked(lambda mask: mask == 0), role="mask"
     ),
     Convention(
-        TEXTS["added_infinity"], _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)), undo=_masked(lambda mask: mask > -1), role="mask"
+        TEXTS["added_infinity"],
+        _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
+        undo=_masked(lambda mask: mask > -1),
+        role="mask",
+        source=NOT_TURNED,
     ),
     Convention(
-        TEXTS["added_large_number"], _masked(lambda mask: numpy.where(mask, 0.0, -1e9)), undo=_masked(lambda mask: mask > -1), role="mask"
+        TEXTS["added_large_number"],
+        _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
+        undo=_masked(lambda mask: mask > -1),
+        role="mask",
+        source=NOT_TURNED,
     ),
 )
 """Meaning of mask values; probes contain boolean masks with True = may attend."""

@@ -250,6 +250,7 @@ def sizes(tables: Sequence[str], layers: Sequence[str]) -> tuple[Role, ...]:
         ROLES.size("context_length", lambda inputs: MOST_POSITIONS),
         ROLES.size("expansion", lambda inputs: 3),
         ROLES.size("pad_id", lambda inputs: 0),
+        ROLES.size("num_segments", lambda inputs: 2),
         ROLES.size("device", lambda inputs: "cpu"),
     )
     return (*of_sides, *shared) if len(tables) > 1 else (*shared, *of_sides)

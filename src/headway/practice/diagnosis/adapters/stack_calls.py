@@ -16,6 +16,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import Binding
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.assignment import Assignment
 from headway.practice.diagnosis.classes.class_binding import class_binding
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
@@ -48,6 +49,9 @@ TEXT = r""""{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}"""
 
 PLACED = r"pos|(?<![a-z])pe(?![a-z])|(?<!a)sin\("
 """Pattern of the source of a class that adds positions."""
+
+SEGMENTS = r"seg(ment)?s?(_|$|\.)|type"
+"""Pattern of the names of tables of segments, of which the first adds nothing."""
 
 OF_KEYS, OF_QUERIES = ("b11k", "b1k", "bk", "b1qk", "bqk"), ("1qk", "b1qk", "qk", "bqk", "bk")
 KINDS = ("visible", "ones", "hidden", "added", "ones_hidden")
@@ -107,6 +111,8 @@ class StackCall(InstanceCall):
         if self.form.has_vectors:
             vectors = inputs["table"][inputs["x"]]
             sequences["x"] = vectors if self.is_placed else vectors + inputs["positions"][: vectors.shape[1]]
+        elif self.binding.takes("segment_ids"):
+            sequences["segment_ids"] = numpy.zeros_like(inputs["x"])
         order = sequences if self.form.is_batch_first else {name: each.swapaxes(0, 1) for name, each in sequences.items()}
         return sizes | order | {name: self.form.encode(*each) for name, each in self._masks(inputs).items()}
 
@@ -211,6 +217,8 @@ class StackCall(InstanceCall):
                 rows = numpy.zeros(shape)
                 rows[: stacks.MOST_POSITIONS] = inputs["positions"]
                 slot.write(rows.reshape(slot.shape))
+            elif len(shape) == 2 and re.search(SEGMENTS, snake(slot.name)):
+                slot.write(numpy.arange(shape[0])[:, None] * numpy.ones(shape))
             elif len(shape) == 1:  # a single number is a scale
                 slot.write(numpy.zeros(slot.shape))
 
@@ -283,7 +291,8 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     operands = [role for role in exercise.roles if role.name in SEQUENCES]
     is_encoder = [role.name for role in operands] == ["x"]
     masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
-    own = replace(exercise, roles=(*operands, *masks, *stacks.sizes(tables, layers)))
+    segments = [role for role in exercise.roles if role.name == "segment_ids"]
+    own = replace(exercise, roles=(*operands, *masks, *segments, *stacks.sizes(tables, layers)))
     budget = iter(range(MAX_CALLS))
     takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
     for each in sorted(as_made(subject), key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):

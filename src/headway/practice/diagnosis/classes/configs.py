@@ -349,12 +349,18 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
         if not (dataclasses.is_dataclass(base) or hasattr(base, "model_construct")):
             raise
         made = _unchecked(base, given)
-    fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
+    fields = {name: value for name, value in fields_of(made).items() if name not in defaults or _is_of_part(name, value)}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
+    known += [name for name, value in fields.items() if _is_of_part(name, value) and name not in known]
     for name, value in changes(known, fields, sizes, roles, dropout, needed).items():
         with suppress(AttributeError, TypeError):  # a property
             object.__setattr__(made, name, value)
     return made
+
+
+def _is_of_part(name: str, value: Any) -> bool:
+    """Return True for a field that holds the settings of a part, such as those of the attention."""
+    return bool(re.search(OF_PARTS, name)) and not isinstance(value, dict) and holds_fields(value)
 
 
 def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
@@ -374,15 +380,16 @@ NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
 
 
 def _is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:
-    """Return True for a part of one head, which has its own width and no number of heads."""
-    return "head_dim" in sizes and not any(role.name in ("num_heads", "hidden_size") for role in roles)
+    """Return True for a part of one head or of some, which has the width of a head and none of a model."""
+    return "head_dim" in sizes and not any(role.name == "hidden_size" for role in roles)
 
 
 def _size_of_one_head(name: str, sizes: Mapping[str, Any]) -> Any:
-    """Return the value of a field for a part of one head: 1 for a number of heads, its width for that of a model; else NOTHING."""
+    """Return the value of a field for a part of heads: 1 for a number of heads if there is none, their width for that of a model; else NOTHING."""
+    num_heads = sizes.get("num_heads") or 1
     if re.fullmatch(NUM_HEADS, snake(name)):
-        return 1
-    return sizes["head_dim"] if re.fullmatch(WIDTH, snake(name)) else NOTHING
+        return num_heads
+    return num_heads * sizes["head_dim"] if re.fullmatch(WIDTH, snake(name)) else NOTHING
 
 
 def changes(
@@ -404,6 +411,8 @@ def changes(
             found[name] = dropout
         elif snake(name) == "multiple_of":
             found[name] = neutral_value(name)
+        elif _is_of_part(name, now[name]):
+            found[name] = configured(now[name], sizes, roles, dropout, ())
         elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):
             if meant[name].name in sizes:
                 found[name] = sizes[meant[name].name]

@@ -148,7 +148,14 @@ def _taken_as(kind: str, subject: Subject) -> list[str]:
     of_kind = [name for name in required if kind_of(name) == kind.removeprefix("cross_")]
     if kind == "feed_forward" and not of_kind:
         of_kind = unknown[:1]
-    return [snake(name) for name in of_kind if bool(re.search(OF_SOURCE, snake(name))) == kind.startswith("cross_")]
+    of_source = [name for name in of_kind if re.search(OF_SOURCE, snake(name))] or _next_to_masked(of_kind)
+    return [snake(name) for name in of_kind if (name in of_source) == kind.startswith("cross_")]
+
+
+def _next_to_masked(attentions: Sequence[str]) -> list[str]:
+    """Return the one of two attentions that attends to the encoder because only the other's name says that it is masked, or a self-attention."""
+    others = [name for name in attentions if not re.search(r"mask|self|causal", snake(name))]
+    return others if len(attentions) == 2 and len(others) == 1 else []
 
 
 class ReadyLinear:
