@@ -23,6 +23,7 @@ from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, enc
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
+from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.repeating import (
@@ -317,7 +318,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_use = (
         of_cache
         if isinstance(of_cache, Cause)
-        else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial) or two_masks_cause(trial)
+        else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial) or two_masks_cause(trial) or ignored_operands_cause(trial)
     )
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
