@@ -645,4 +645,23 @@ class SelfAttention(nn.Module):
 """,
         (("scores + mask", "scores * mask"), ("math.sqrt(self.head_dim)", "self.head_dim")),
     ),
+    Program(
+        "multi_head_attention",
+        "self_attention",
+        """
+import jax
+import jax.numpy as jnp
+
+def multi_head_attention(q, k, v, W_o, mask=None, rate=0.0, key=None, training=False):
+    # W_o is applied by the caller after the heads are joined again
+    scores = q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = jnp.where(mask, scores, -1e9)
+    weights = jax.nn.softmax(scores, axis=-1)
+    if training and key is not None:
+        weights = weights * jax.random.bernoulli(key, 1 - rate, weights.shape) / (1 - rate)
+    return weights @ v, weights
+""",
+        (("jnp.sqrt(q.shape[-1])", "q.shape[-1]"), ("axis=-1", "axis=-2")),
+    ),
 )
