@@ -101,9 +101,9 @@ class InstanceCall(Call):
         return {name: size for name, size in known.items() if size is not None}
 
     def _derivation(self, name: str) -> Any:
-        """Return the function that computes a required operand of the method, such as an activation, or None."""
-        is_operand = name in self.construction.forward.role_of and name in self.required_names
-        return derivation(self.binding.role_of[name]) if is_operand else None
+        """Return the function that computes a required operand of the method, such as an activation, or of the constructor, or None."""
+        is_operand = name in self.construction.forward.role_of or name.startswith(CONSTRUCTOR_PREFIX)
+        return derivation(self.binding.role_of[name]) if is_operand and name in self.required_names else None
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
