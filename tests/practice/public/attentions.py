@@ -664,4 +664,36 @@ def multi_head_attention(q, k, v, W_o, mask=None, rate=0.0, key=None, training=F
 """,
         (("jnp.sqrt(q.shape[-1])", "q.shape[-1]"), ("axis=-1", "axis=-2")),
     ),
+    Program(
+        "CausalAttention",
+        "causal_self_attention",
+        """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.size, self.kv_cache = num_heads, width // num_heads, None
+        self.fused, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = self.fused(x).chunk(3, dim=-1)
+        is_first = self.kv_cache is None
+        if not is_first:
+            old_k, old_v = self.kv_cache
+            k, v = torch.cat([old_k, k], dim=1), torch.cat([old_v, v], dim=1)
+        self.kv_cache = (k, v)
+        q, k, v = (each.unflatten(-1, (self.num_heads, self.size)).transpose(1, 2) for each in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / self.size**0.5
+        if is_first:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+""",
+        (
+            ("self.size**0.5", "self.size"),
+            ("triu(1)", "triu(2)"),
+            ("torch.cat([old_v, v], dim=1)", "torch.cat([v, old_v], dim=1)"),
+        ),
+    ),
 )
