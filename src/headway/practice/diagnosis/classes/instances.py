@@ -105,8 +105,9 @@ class InstanceCall(Call):
         return {name: size for name, size in known.items() if size is not None}
 
     def _derivation(self, name: str) -> Any:
-        """Return the function that computes a required operand of the method, such as an activation, or of the constructor, or None."""
-        is_operand = name in self.construction.forward.role_of or name.startswith(CONSTRUCTOR_PREFIX)
+        """Return the function that computes a required operand of the method, such as an activation, or a bias of the constructor, or None."""
+        is_bias = name.startswith(CONSTRUCTOR_PREFIX) and self.binding.role_of[name].name.endswith("bias")
+        is_operand = name in self.construction.forward.role_of or is_bias
         return derivation(self.binding.role_of[name]) if is_operand and name in self.required_names else None
 
     @property
