@@ -5,6 +5,7 @@ from collections.abc import Callable
 from headway.practice.diagnosis.calls.calling import libraries_for
 from headway.practice.diagnosis.classes.constructing import constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import subject_of
 from headway.practice.exercises import exercise
 
@@ -76,3 +77,17 @@ def test_a_constructor_that_raises_is_not_called_again_for_the_same_sizes():
     once = Refusing.made
     call.sample(part)
     assert Refusing.made == once > 0
+
+
+CALLS = []
+
+
+def generate(_len=100):
+    CALLS.append(_len)
+    return [_len]
+
+
+def test_a_function_without_operands_is_not_called_for_every_probe():
+    verdict = diagnose(subject_of(generate), exercise("generate"))
+    assert [each.name for each in verdict.causes] == ["parameters"]
+    assert 0 < len(CALLS) <= 2 * len(libraries_for(subject_of(generate)))

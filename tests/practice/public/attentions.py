@@ -668,4 +668,55 @@ class SelfAttention(nn.Module):
 """,
         (("scores - 1e12", "scores - 1e-12"), ("scores - 1e12", "scores + 1e12")),
     ),
+    Program(
+        "multi_head_attention",
+        "self_attention",
+        """
+import jax
+import jax.numpy as jnp
+
+def multi_head_attention(q, k, v, W_o, mask=None, rate=0.0, key=None, training=False):
+    # W_o is applied by the caller after the heads are joined again
+    scores = q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = jnp.where(mask, scores, -1e9)
+    weights = jax.nn.softmax(scores, axis=-1)
+    if training and key is not None:
+        weights = weights * jax.random.bernoulli(key, 1 - rate, weights.shape) / (1 - rate)
+    return weights @ v, weights
+""",
+        (("jnp.sqrt(q.shape[-1])", "q.shape[-1]"), ("axis=-1", "axis=-2")),
+    ),
+    Program(
+        "CausalAttention",
+        "causal_self_attention",
+        """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.size, self.kv_cache = num_heads, width // num_heads, None
+        self.fused, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = self.fused(x).chunk(3, dim=-1)
+        is_first = self.kv_cache is None
+        if not is_first:
+            old_k, old_v = self.kv_cache
+            k, v = torch.cat([old_k, k], dim=1), torch.cat([old_v, v], dim=1)
+        self.kv_cache = (k, v)
+        q, k, v = (each.unflatten(-1, (self.num_heads, self.size)).transpose(1, 2) for each in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / self.size**0.5
+        if is_first:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+""",
+        (
+            ("self.size**0.5", "self.size"),
+            ("triu(1)", "triu(2)"),
+            ("torch.cat([old_v, v], dim=1)", "torch.cat([v, old_v], dim=1)"),
+        ),
+    ),
 )

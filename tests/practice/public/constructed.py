@@ -219,6 +219,31 @@ class DecoderBlock(nn.Module):
         return x + self.dropout(self.ffn(self.norms[2](x)))
 """
 
+PASSED_WEIGHTS = """
+from dataclasses import dataclass
+import numpy as np
+
+@dataclass
+class Attention:
+    heads: int
+    w_qkv: np.ndarray
+    b_qkv: np.ndarray
+    w_out: np.ndarray
+    b_out: np.ndarray
+
+    def __call__(self, x, cache=None):
+        length, width = x.shape
+        q, k, v = (
+            part.reshape(length, self.heads, -1).transpose(1, 0, 2) for part in np.split(x @ self.w_qkv + self.b_qkv, 3, axis=-1)
+        )
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(width // self.heads)
+        scores = np.where(np.tril(np.ones((length, length))) == 0, -1e10, scores)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = weights / weights.sum(axis=-1, keepdims=True) @ v
+        out = mixed.transpose(1, 0, 2).reshape(length, width) @ self.w_out + self.b_out
+        return out if cache is None else (out, (k, v))
+"""
+
 PROGRAMS = (
     Program(
         "DecoderBlock",
@@ -266,5 +291,35 @@ PROGRAMS = (
         "encoder_decoder",
         STACKS,
         (("later_mask(inputs) | padding_mask", "padding_mask"), ("memory = self.encoder", "memory = 0 * self.encoder")),
+    ),
+    Program(
+        "Attention",
+        "causal_self_attention",
+        PASSED_WEIGHTS,
+        (("np.sqrt(width // self.heads)", "np.sqrt(width)"), (" + self.b_out", ""), ("np.tril", "np.triu")),
+    ),
+    Program(
+        "Block",
+        "transformer_block",
+        f"""{PASSED_WEIGHTS}
+@dataclass
+class Block:
+    ln_1: object
+    attn: Attention
+    ln_2: object
+    mlp: object
+
+    def __call__(self, x, cache=None):
+        if cache is not None:
+            mixed, cache = self.attn(self.ln_1(x), cache=cache)
+            x = x + mixed
+            return x + self.mlp(self.ln_2(x)), cache
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+""",
+        (
+            ("x = x + self.attn(", "x = self.attn("),
+            ("cache\n        x = x + self.attn(self.ln_1(x))", "cache\n        x = x + self.attn(x)"),
+        ),
     ),
 )

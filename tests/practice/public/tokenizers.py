@@ -121,4 +121,103 @@ class BPETokenizer:
 """,
         (("ids.append(self.special[part])", "pass"),),
     ),
+    Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+from collections import Counter
+
+class BPETokenizer:
+    def __init__(self, vocab_size=100):
+        self.vocab_size, self.ids, self.merges = vocab_size, {"<unk>": 0, "<pad>": 1}, []
+
+    def train(self, text):
+        words = {word: [*word, "</w>"] for word in text.lower().split()}
+        counts = Counter(text.lower().split())
+        for symbols in words.values():
+            for symbol in symbols:
+                self.ids.setdefault(symbol, len(self.ids))
+        while len(self.ids) < self.vocab_size:
+            pairs = Counter()
+            for word, symbols in words.items():
+                for pair in zip(symbols, symbols[1:]):
+                    pairs[pair] += counts[word]
+            if not pairs:
+                break
+            best = max(pairs, key=pairs.get)
+            self.merges.append(best)
+            self.ids.setdefault("".join(best), len(self.ids))
+            words = {word: self.joined(symbols, best) for word, symbols in words.items()}
+
+    def joined(self, symbols, pair):
+        out, i = [], 0
+        while i < len(symbols):
+            is_pair = tuple(symbols[i : i + 2]) == pair
+            out.append("".join(pair) if is_pair else symbols[i])
+            i += 2 if is_pair else 1
+        return out
+
+    def encode(self, text):
+        ids = []
+        for word in text.lower().split():
+            symbols = [*word, "</w>"]
+            for pair in self.merges:
+                symbols = self.joined(symbols, pair)
+            ids += [self.ids.get(symbol, self.ids["<unk>"]) for symbol in symbols]
+        return ids
+
+    def decode(self, ids):
+        names = {place: name for name, place in self.ids.items()}
+        return "".join(names[each] for each in ids).replace("</w>", " ").strip()
+""",
+        (
+            ("max(pairs, key", "min(pairs, key"),
+            ("for pair in self.merges:", "for pair in self.merges[::-1]:"),
+            ('"".join(names', '" ".join(names'),
+        ),
+    ),
+    Program(
+        "UnitTokenizer",
+        "bpe_tokenizer",
+        """
+from collections import Counter
+
+class UnitTokenizer:
+    def __init__(self):
+        self.rules = []
+
+    def merge(self, units, pair, new_id):
+        out, i = [], 0
+        while i < len(units):
+            is_pair = tuple(units[i : i + 2]) == pair
+            out.append(new_id if is_pair else units[i])
+            i += 2 if is_pair else 1
+        return out
+
+    def fit(self, train_data: list[list[int]], target_vocab_size: int) -> None:
+        known = set().union(*train_data)
+        new_id = max(known) + 1
+        for place in range(target_vocab_size - len(known)):
+            pairs = Counter(pair for units in train_data for pair in zip(units, units[1:]))
+            if not pairs:
+                break
+            best = max(pairs, key=pairs.get)
+            self.rules.append((best, new_id + place))
+            train_data = [self.merge(units, best, new_id + place) for units in train_data]
+
+    def encode(self, sequences: list[list[int]]) -> list[list[int]]:
+        for pair, new_id in self.rules:
+            sequences = [self.merge(units, pair, new_id) for units in sequences]
+        return sequences
+
+    def decode(self, sequences: list[list[int]]) -> list[list[int]]:
+        parts = {new_id: pair for pair, new_id in self.rules}
+
+        def spread(units):
+            return [each for unit in units for each in (spread(parts[unit]) if unit in parts else [unit])]
+
+        return [spread(units) for units in sequences]
+""",
+        (("max(pairs, key", "min(pairs, key"), ("in self.rules:\n            seq", "in self.rules[::-1]:\n            seq")),
+    ),
 )

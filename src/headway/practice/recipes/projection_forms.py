@@ -8,7 +8,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs, Step, optional, unchanged
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.projections import PARTS, interleaved, interleaved_again
+from headway.practice.recipes.projections import PARTS, interleaved, interleaved_again, joined_weights
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/projection_forms")
@@ -59,7 +59,7 @@ def turned(inputs: Inputs) -> Inputs:
 
 def _fused(inputs: Inputs) -> Inputs:
     """Return the inputs with query, key and value weights concatenated."""
-    fused = inputs | {"fused_weight": numpy.concatenate([inputs[f"{part}_weight"] for part in PARTS[:3]])}
+    fused = inputs | {"fused_weight": joined_weights(inputs)}
     if "query_bias" in inputs:
         fused["fused_bias"] = numpy.concatenate([inputs[f"{part}_bias"] for part in PARTS[:3]])
     return without(fused, *(f"{part}_{kind}" for part in PARTS[:3] for kind in ("weight", "bias")))

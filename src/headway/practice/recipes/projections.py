@@ -198,6 +198,11 @@ def _zeros(*parts: str) -> Callable[[Inputs], Any]:
     return zeros
 
 
+def joined_weights(inputs: Inputs) -> numpy.ndarray:
+    """Return the weights of query, key and value as one."""
+    return numpy.concatenate([inputs[f"{part}_weight"] for part in PARTS[:3]])
+
+
 OPERANDS = (ROLES("query"), ROLES("key"), ROLES("value"))
 SEQUENCE = ROLES("x")
 WEIGHTS = (

@@ -38,7 +38,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
     subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
-    exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject)))
+    is_block = exercise.name == "transformer_block"
+    exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject, is_block=is_block)))
     calls = instance_calls(subject, exercise, library, layer_assignments)
     held = {role for call in calls for role in call.assignment.roles}
     without_norms = _with_optional(exercise, "^norm")

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +90,27 @@ IN_FILES = {
 """Lines of a file of merges; next to it, a JSON file has the ids of the tokens, which are written in GPT-2's characters."""
 
 OWN_SPECIAL = "bytes and own special tokens"
-MARKED = "bytes and a mark of spaces"
-MARK = "Ġ"
-"""Character for a space before a word, as in GPT-2."""
-
+WITH_SPACE, WITH_MARK, WITH_NAMED = "bytes and a mark of spaces", "characters and a mark", "characters and tokens named in the source"
 SIZES = {
     "bytes": lambda corpus: 256,
     "characters": lambda corpus: len(set(corpus)),
     OWN_SPECIAL: lambda corpus: 256,
-    MARKED: lambda corpus: 257,
+    WITH_SPACE: lambda corpus: 257,
+    WITH_MARK: lambda corpus: len(set(corpus)) + 1,
+    WITH_NAMED: lambda corpus: len(set(corpus)),
 }
-"""Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
+"""Number of tokens before the first merge, without the special tokens that an instance has from its constructor or that its source names."""
+
+END_MARK = r"b?['\"]</w>['\"]"
+"""Pattern of the source of a tokenizer that marks the ends of words, which are all that it keeps of spaces."""
+NAMED = r"['\"](</?\w+>|<\|\w+\|>|\[[A-Z]{3,4}\])['\"]"
+"""Pattern of a special token in the source of a tokenizer: the mark at the end of a word, an unknown character."""
+
+GUESSED = {WITH_SPACE: "Ġ", WITH_MARK: END_MARK, WITH_NAMED: NAMED}
+"""Patterns of the sources that may mean these sizes; one that does not suit would be taken for a round too many or too few."""
+
+UNITS = r"(?i)list\[list\[int\]\]"
+"""Pattern of the annotation of several texts that are passed as numbers."""
 
 HELD = (VOCAB, MERGES, SPECIAL, SPECIAL_IDS, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
@@ -147,14 +157,38 @@ class TokenizerCall(Call):
             _as_called(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
         )
         text = arguments["text"]
-        numbers = encode(text)
+        numbers = encode([self._as_units(text)])[0] if self.takes_units else encode(text)
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
-        decoded = _as_text(decode(tokens))
+
+        def text_of(tokens: list[Any]) -> Any:
+            """Return a decoded text, without the space in place of the mark at its end."""
+            found = bytes(decode([tokens])[0]) if self.takes_units else decode(tokens)
+            found = _as_text(found)
+            return found.rstrip(" ") if self.marks_words and isinstance(found, str) else found
+
+        decoded = text_of(tokens)
         if isinstance(decoded, str) and (unknown := re.search(UNKNOWN, decoded)) is not None and unknown[0] not in text:
             raise CallError(TEXTS["unknown_token"].format(token=unknown[0]))
         if not text.isascii():  # a token may be a part of a character
             return (decoded,)
-        return (*(_as_text(decode([token])) for token in tokens), decoded)
+        parts = [text_of([token]) for token in tokens]
+        return (*(part for part in parts if part or not self.marks_words), decoded)
+
+    @cached_property
+    def marks_words(self) -> bool:
+        """True for a tokenizer that marks the ends of words; the mark may be a token of its own."""
+        return re.search(END_MARK, self.subject.code) is not None
+
+    @cached_property
+    def takes_units(self) -> bool:
+        """True for a tokenizer whose texts are lists of numbers, several at once."""
+        method = first_method(self.subject.value, ENCODING)
+        return method is not None and any(
+            re.search(UNITS, str(each.annotation)) for each in parameters_of(getattr(self.subject.value, method), is_bound=True)[:1]
+        )
+
+    def _as_units(self, text: str) -> Any:
+        return list(text.encode()) if self.takes_units else text
 
     @property
     def _taken(self) -> set[str]:
@@ -221,8 +255,9 @@ class TokenizerCall(Call):
         if PATH.name in self._taken:
             with files.replacing(path) as temporary:
                 temporary.write_text(corpus, encoding="utf-8")
-        size = SIZES[self.base](corpus) + count
-        listed = [corpus] if self.is_listed else corpus
+        named = set(re.findall(NAMED, self.subject.code)) if self.base == WITH_NAMED else ()
+        size = SIZES[self.base](corpus) + len(named) + count
+        listed = [self._as_units(corpus)] if self.is_listed else corpus
         return {
             "corpus": listed,
             "words": corpus.split(),
@@ -321,6 +356,9 @@ def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) ->
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
     method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
-    bases = [base for base in SIZES if base != MARKED or MARK in subject.own_source]
+    guesses = [base for base, pattern in GUESSED.items() if re.search(pattern, subject.code)]
+    bases = [base for base in SIZES if base in guesses or not (base in GUESSED or (base == "characters" and WITH_MARK in guesses))]
     ways = itertools.product(bases, (True,) if is_list else (False, True))
-    return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]
+    return [
+        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in guesses) for base, is_listed in ways
+    ]

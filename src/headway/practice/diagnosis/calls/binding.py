@@ -63,11 +63,27 @@ class Binding:
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
     layers = [each.name for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)]
-    bound = bind_parameters([each for each in subject.parameters if each.name not in layers], roles, flags=subject.mask_flags)
-    if bound is None or not layers:
+    others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
+    others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
+    bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
+    if bound is None or not others:
         return bound
-    role_of = {**bound.role_of, **{name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}}
+    role_of = {**bound.role_of, **others}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
+
+
+WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"
+"""Pattern of the names of weights."""
+
+
+def _weights_not_read(subject: Subject, roles: Sequence[Role]) -> list[str]:
+    """Return the required parameters for weights that a function never reads, of a part without weights: those of its caller."""
+    if inspect.isclass(subject.value) or any(role.is_weight for role in roles):
+        return []
+    needed = [
+        each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
+    ]
+    return [name for name in needed if re.fullmatch(WEIGHT, name) and len(re.findall(rf"\b{name}\b", subject.code)) == 1]
 
 
 CONSTRUCTOR_PREFIX = "constructor__"
@@ -115,6 +131,8 @@ def bind_parameters(
     bound: dict[str, Role] = {}
     free = list(roles)
     exact = {parameter.name for parameter in parameters} & {role.name for role in roles if not role.is_size}
+    if any(each.name == "key" and each.default is None for each in parameters) and any(each.name == "k" for each in parameters):
+        exact -= {"key"}  # that of random numbers
     for parameter in parameters:
         if parameter.name in flags:
             asked = next((role for role in free if role.name == "is_causal"), None)

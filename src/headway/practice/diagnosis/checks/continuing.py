@@ -51,7 +51,7 @@ class Pass:
     """A method of a class that takes a cache.
 
     run      (instance, arguments) → what it returns
-    cache    name of its parameter for a cache
+    cache    name of its parameter for a cache; empty for a class that keeps its cache in itself
     flags    arguments without which it returns none
     starts   names of its parameters for the number of cached positions
     """
@@ -90,6 +90,8 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
 
 def _passes(call: InstanceCall) -> Iterator[Pass]:
     """Yield the call method, and other methods of one sequence, that take a cache."""
+    if call.keeps_cache:
+        yield Pass(call.continued, "", {}, ())
     names = [
         call.construction.method,
         *(name for name, each in vars(call.subject.value).items() if inspect.isfunction(each) and name[0] != "_"),
@@ -139,9 +141,9 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
         for end in ends:
             given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
             if answer is None:
-                answer = each.run(instance, given)
+                answer = each.run(instance, given) if each.cache else call.forward(instance, given)
             else:
-                given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)}
+                given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)} if each.cache else {}
                 try:
                     answer = each.run(instance, given)
                 except Exception as error:

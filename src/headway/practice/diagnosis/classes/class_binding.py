@@ -48,7 +48,9 @@ def class_binding(construction: Construction, assignment: Assignment, *, is_cons
 
 def is_given(slot: Slot, construction: Construction, sample: Inputs) -> bool:
     """Return True for an array that the constructor takes as an argument."""
-    given = (sample.get(role.name) for role in construction.constructor.role_of.values() if role.is_weight)
+    given = (
+        sample.get(role.name) for role in construction.constructor.role_of.values() if role.is_weight or role.name.startswith("fused_")
+    )
     return any(
         isinstance(each, numpy.ndarray) and each.shape == tuple(slot.shape) and numpy.allclose(each, as_numbers(slot.array))
         for each in given

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -41,6 +41,7 @@ from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
 from headway.practice.exercise import MISSING, Exercise, Role
 from headway.practice.names import fitting
+from headway.practice.recipes.projections import joined_weights
 
 BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
 """Base of rotary positions, and the pattern of its name."""
@@ -408,7 +409,7 @@ def _constructor_bindings(
     parameters: Sequence[inspect.Parameter], exercise: Exercise, others: Collection[str]
 ) -> Iterator[tuple[Binding, dict[str, Any]]]:
     """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
-    roles = _constructor_roles(exercise)
+    roles = [*_constructor_roles(exercise), *_fused_weight(parameters, exercise)]
     sizes = [role for role in roles if is_size_role(role)]
     listed: dict[str, Role] = {}
     for parameter in parameters:
@@ -542,6 +543,15 @@ def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
 def _is_width(name: str) -> bool:
     """Return True for the name of a width by itself: `d_model` next to `input_size`, but not `embedding`, which may be a layer."""
     return re.fullmatch(WIDTH, snake(name)) is not None and re.search("model|dim|size|width", snake(name)) is not None
+
+
+def _fused_weight(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> list[Role]:
+    """Return the role of a fused weight for a constructor that requires one and the output weight: `w_qkv` alone may be a layer or a flag."""
+    fused, output = (next((role for role in exercise.roles if role.name == name), None) for name in ("fused_weight", "output_weight"))
+    needed = [each.name for each in parameters if each.default is each.empty]
+    if fused is None or output is None or not all(any(is_named(name, role) for name in needed) for role in (fused, output)):
+        return []
+    return [replace(fused, size_of=joined_weights)]
 
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:

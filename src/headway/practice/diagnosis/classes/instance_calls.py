@@ -17,6 +17,7 @@ from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.outputs import Raised
+from headway.practice.recipes.projections import PARTS
 
 AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
 """A function that assigns weights to the arrays of an instance."""
@@ -68,9 +69,9 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     """
     construction = first.construction
     sample, instance = first.sample(exercise)
-    own = replace(
-        exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
-    )
+    given = {role.name for role in construction.constructor.role_of.values()}
+    given |= {f"{part}_{kind}" for kind in ("weight", "bias") if f"fused_{kind}" in given for part in PARTS[:3]}
+    own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and role.name in given)))
     slots = slots_of(instance, first.subject.value.__module__) if instance is not None else []
     slots = [slot for slot in slots if not is_given(slot, construction, sample)]
     held = find(slots, sample, own) if instance is not None else []

@@ -33,6 +33,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
+from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, restore
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
@@ -65,6 +66,7 @@ MAX_FAILED = 8
 NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
+EACH_CALL_ANEW = TEXTS["each_call_anew"]
 
 
 FUSED = ("query", "key", "value")
@@ -80,6 +82,7 @@ class InstanceCall(Call):
 
     made     the instances by sizes
     unmade   what the constructor raised, by sizes
+    fresh    the caches of an instance before its first call
     """
 
     construction: Construction = None  # type: ignore[assignment]
@@ -88,6 +91,7 @@ class InstanceCall(Call):
     made: dict[Hashable, Any] = field(default_factory=dict)
     unmade: dict[Hashable, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
+    fresh: dict[int, tuple[Any, list[Contained]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
@@ -101,9 +105,10 @@ class InstanceCall(Call):
         return {name: size for name, size in known.items() if size is not None}
 
     def _derivation(self, name: str) -> Any:
-        """Return the function that computes a required operand of the method, such as an activation, or None."""
-        is_operand = name in self.construction.forward.role_of and name in self.required_names
-        return derivation(self.binding.role_of[name]) if is_operand else None
+        """Return the function that computes a required operand of the method, such as an activation, or a bias of the constructor, or None."""
+        is_bias = name.startswith(CONSTRUCTOR_PREFIX) and self.binding.role_of[name].name.endswith("bias")
+        is_operand = name in self.construction.forward.role_of or is_bias
+        return derivation(self.binding.role_of[name]) if is_operand and name in self.required_names else None
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -126,7 +131,8 @@ class InstanceCall(Call):
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
-        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
+        kept = [EACH_CALL_ANEW] if self.keeps_cache else []
+        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *kept)
 
     @property
     def contents(self) -> list[Contents]:
@@ -207,7 +213,13 @@ class InstanceCall(Call):
         return own.forward(own._instance(arguments), arguments)
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
-        """Return the output of an instance with its current weights."""
+        """Return the output of an instance with its current weights, and with the caches that it had before its first call."""
+        if self.keeps_cache:
+            restore(self.fresh.setdefault(id(instance), (instance, caches_of(instance)))[1])
+        return self.continued(instance, arguments)
+
+    def continued(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the output of an instance as it is."""
         method = self.construction.method
         is_called = method == "__call__" or (method in INHERITED and is_module(instance))
         call = instance if is_called else getattr(instance, method)
@@ -215,6 +227,11 @@ class InstanceCall(Call):
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
             return completed(call(*positional, **given))
+
+    @cached_property
+    def keeps_cache(self) -> bool:
+        """True for a class that joins the keys and values of earlier calls, which it keeps, to its own: each call is another sequence."""
+        return re.search(KEEPS_CACHE, self.subject.used_source) is not None
 
     @cached_property
     def _positional_only(self) -> list[inspect.Parameter]:

@@ -32,6 +32,8 @@ LIBRARIES = ("numpy", "torch", "jax", "mlx")
 
 WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att\w*\("
 """Pattern of source code in which the attention returns more than its output."""
+ADDED = r"\+ *self\.\w*att\w*\((?![^\n]*\)\s*\[0\])"
+"""Pattern of source code in which the attention returns its output alone, as it may without the cache that another branch passes."""
 
 
 Kind = Literal["attention", "feed_forward", "norm", "block"]
@@ -91,12 +93,20 @@ class Submodule:
         return _classes(library)[self.kind](self)
 
 
-def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
-    """Return the roles of submodules for a layer with one attention per prefix."""
-    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, subject.own_source))
+HIDES = r"tri[ul]|causal"
+"""Pattern of a file whose attentions hide later positions."""
+
+
+def submodule_roles(prefixes: list[str], subject: Subject, *, is_block: bool = False) -> tuple[Role, ...]:
+    """Return the roles of submodules for a layer with one attention per prefix.
+
+    is_block   True for a block of a decoder: its attention hides later positions by itself if the file's does and the block mentions no mask
+    """
+    is_causal = is_block and "mask" not in subject.code and re.search(HIDES, subject.file_source) is not None
+    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, subject.own_source) and not re.search(ADDED, subject.own_source))
 
     def attention(inputs: Inputs) -> Submodule:
-        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], num_returned=num_returned)
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], num_returned=num_returned, is_causal=is_causal)
 
     def feed_forward(inputs: Inputs) -> Submodule:
         return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0], "feed_forward")
