@@ -26,6 +26,7 @@ from headway.practice.diagnosis.checks.dropped_results import dropped_result_cau
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
+from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
     VARIATIONS,
@@ -311,7 +312,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_text = default_cause(subject, exercise) or shared_layers_cause(subject) or dropped_result_cause(subject)
+    of_text = (
+        default_cause(subject, exercise) or shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject)
+    )
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)

@@ -179,6 +179,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("single, causal", draw.itself(5, 12) | held | two | {"is_causal": True}, SINGLE, UNBATCHED),
         Probe("heads without batch, masked", heads(5, 5, 6, 2, ()) | {"mask": MASK}, SINGLE, UNBATCHED),
         Probe("heads without batch, causal", heads(5, 5, 6, 2, ()) | {"is_causal": True}, SINGLE, UNBATCHED),
+        Probe("one key head, padded", draw.itself(2, 5, 12) | weights(12, 12, 3) | one | {"mask": padding}, PADDED, within=BATCH),
     )
 
 

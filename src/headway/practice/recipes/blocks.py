@@ -89,8 +89,9 @@ POST_NORM = optional(
         source=r"(?i)\A(?![\s\S]*((?<!attention)gpt(?!-?\d?['\"])|llama|pre[-_ ]?(norm|ln|layer)))",
         used_source=r"tri[lu]|[Cc]ausal|\bmask",
     ),
+    Convention(TEXTS["post_norm"], steps={"connect": post_norm}, without="mlp", source=r"(?i)deep_?norm|\bpost[-_ ]?(norm|ln)\b"),
 )
-"""A block whose name says so, and a class that says nothing of another order, as in GPT-2: both orders have their models."""
+"""A block whose name or source says so, and a class that says nothing of another order, as in GPT-2: both orders have their models."""
 EPSILONS = optional(
     *(
         Convention(TEXTS["eps_of_norms"].format(eps=eps), steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)})

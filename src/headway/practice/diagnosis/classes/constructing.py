@@ -387,8 +387,9 @@ WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
 OF_OTHERS = r"\b(Callable|Module|str)\b"
 """Pattern of annotations of parameters that are no sizes."""
 
-OWN_WIDTH = r"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?"
-"""Pattern of the names of the width of the output, or of the input, of a part that keeps its width."""
+OF_INPUTS = r"(q|k|v|kv|query|key|value)_(in|input)_(dim|size|features|width)"
+OWN_WIDTH = rf"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?|{OF_INPUTS}"
+"""Patterns of the names of the widths of the inputs of an attention, and of the width of the output, or of the input, of a part that keeps its width."""
 
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
@@ -419,7 +420,8 @@ def _constructor_bindings(
     open_ones = [
         each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))
     ]
-    names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
+    entering = [each.name for each in parameters if re.fullmatch(OF_INPUTS, each.name)]
+    names = [each.name for each in parameters if each.name not in entering and (each.name not in listed or is_size_role(listed[each.name]))]
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
     fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
     unknown: list[str] = []
@@ -444,8 +446,9 @@ def _constructor_bindings(
     left = [role for role in exercise.roles if role.is_size and role.name != DEVICE.name and role not in bound.values()]
     choices = [[NOTHING] if name in others else [*left, NOTHING] for name in unknown]
     order = [each.name for each in parameters]
-    entering = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
-    width = next((role for role in roles if len(entering) == 3 and role.name == "d_in"), None)
+    three = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
+    entering = three if len(three) == 3 else entering
+    width = next((role for role in roles if entering and role.name == "d_in"), None)
     if width is not None:
         of_inputs = bound | dict.fromkeys(entering, width)
         yield Binding({name: of_inputs[name] for name in order if name in of_inputs}), fixed | dict.fromkeys(set(unknown) - set(entering))

@@ -159,6 +159,8 @@ class InstanceCall(Call):
         slots = known[2] if known is not None and known[0] is instance else self._slots(instance)  # their names and shapes stay
         names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
+        if inputs.get("num_kv_heads", 1) > 1 and re.search(OF_GROUPS, self.subject.own_source) is None and "key_weight" in inputs:
+            lost |= {"key_weight"} - self.assignment.exact_roles(slots, inputs)  # multi-query attention
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
 
     @property
@@ -447,6 +449,9 @@ def _required(call: InstanceCall) -> set[str]:
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
+
+OF_GROUPS = r"(?i)kv_?heads?|key_value_(head|group)|n(um)?_?kv|group"
+"""Pattern of the source of an attention that may have several heads of keys and values."""
 
 ROTATES_ON_REQUEST = (
     r"^(use|with|has|is|apply|add|enable)_?\w*(rope|rotary|rotat)|^(rope|rotary(_emb\w*|_pos\w*)?)$|(rope|rotary)_?(on|enabled)$"

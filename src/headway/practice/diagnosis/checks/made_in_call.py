@@ -1,0 +1,43 @@
+"""Layers with weights that are made in the call: `nn.LayerNorm(d_model)(x)` in `forward`. Their weights are new at every call."""
+
+from __future__ import annotations
+
+import ast
+
+from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
+from headway.practice.message import EMPTY
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+WEIGHTED = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm1d", "Embedding", "Conv1d", "MultiheadAttention", "TransformerEncoderLayer")
+"""Layers of torch with weights."""
+
+CALLS = ("forward", "__call__")
+MOVES = ("to", "cuda", "cpu", "float", "half", "double")
+"""Methods of a layer that return it."""
+
+
+def made_in_call_cause(subject: Subject) -> Cause | None:
+    """Return the cause for a layer with weights that the call of a class makes and applies; None if there is none."""
+    tree = definitions(parsed(subject.text)).get(subject.name)
+    calls = [node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef) and node.name in CALLS]
+    if not isinstance(tree, ast.ClassDef):
+        return None
+    for node in (each for call in calls for each in ast.walk(call)):
+        if isinstance(node, ast.Call) and (made := _layer(node.func)) is not None:
+            says = TEXTS["layer_made_in_call"].format(layer=ast.unparse(made))
+            return Cause("layer_made_in_call", says, TEXTS["make_in_constructor"], EMPTY, line=made.lineno)
+    return None
+
+
+def _layer(node: ast.expr) -> ast.Call | None:
+    """Return the construction of a layer with weights that is called at once, also after it was moved to a device; None for another function."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as made, attr=move)) if move in MOVES:
+            return _layer(made)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr=name), keywords=options) if name in WEIGHTED:
+            is_plain = any(each.arg == "elementwise_affine" and ast.unparse(each.value) == "False" for each in options)
+            return None if is_plain else node
+    return None
