@@ -23,7 +23,7 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-SETTINGS = {"temperature": 2.0, "top_k": 3, "top_p": 0.6}
+SETTINGS = (("temperature", 2.0), ("temperature", 0.5), ("top_k", 3), ("top_p", 0.6))
 """Sampling settings that are tried, each alone."""
 DEFINITIONS = {"temperature": functions.scale_by_temperature, "top_k": functions.keep_top_k, "top_p": functions.keep_top_p}
 FIXES = {"temperature": TEXTS["divide_by_temperature"], "top_k": TEXTS["keep_k_largest"], "top_p": TEXTS["keep_nucleus"]}
@@ -55,7 +55,7 @@ def _drawing_cause(trial: Trial, call: LikeliestCall, parameters: Mapping[str, s
     logits = inputs["model"].logits(inputs["prompt"])[-1]
     if not _is_one_of(_drawn(trial, call, {})[0], [_ordered(functions.softmax(logits))]):
         return None
-    for name, value in SETTINGS.items():
+    for name, value in SETTINGS:
         parameter = parameters.get(name)
         if parameter is None or (name != "temperature" and len(re.findall(rf"\b{parameter}\b", call.subject.own_source)) < 2):
             continue  # an option that is left open
