@@ -37,7 +37,16 @@ _BEHAVIOUR = frozenset(
     {
         *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
-        *("layouts_differ", "cached_differs", "sampling_differs", "rotates_others", "loss_differs", "mask_dropped", "operands_ignored", "layer_made_in_call"),
+        *(
+            "layouts_differ",
+            "cached_differs",
+            "sampling_differs",
+            "rotates_others",
+            "loss_differs",
+            "mask_dropped",
+            "operands_ignored",
+            "layer_made_in_call",
+        ),
     }
 )
 """Causes that concern more than the outputs, so that no change of one expression is tried."""

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy
 
@@ -14,7 +15,7 @@ from headway.practice.diagnosis.classes.flax_modules import random_keys
 from headway.practice.diagnosis.classes.shown import shown_operands
 from headway.practice.diagnosis.classes.usages import Usage
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, parameters_of, parsed
-from headway.practice.exercise import Inputs, Role
+from headway.practice.exercise import MISSING, Inputs, Role
 
 
 def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
@@ -33,7 +34,9 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
         return None
     role_of = {**called.role_of, **shown, **{name: Role(f"{NO_EFFECT}{name}", neutral=key) for name, key in keys.items()}}
     role_of |= _own_mask(role_of, roles, source)
-    role_of |= _two_masks(parameters, role_of, re.sub(DOCSTRING, "", subject.code))
+    code = re.sub(DOCSTRING, "", subject.code)
+    role_of |= _two_masks(parameters, role_of, code)
+    role_of |= {each.name: replace(role_of[each.name], neutral=None) for each in parameters if _may_be_left_out(each, role_of, code)}
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
 
 
@@ -66,7 +69,15 @@ def _two_masks(parameters: Sequence[inspect.Parameter], role_of: Mapping[str, Ro
 
 def _is_tested(name: str, source: str) -> bool:
     """Return True if a source tests whether an operand is given."""
-    return re.search(rf"\b{name} (is|==|!=)|\b(if|not|and|or) {name}\b", source) is not None
+    return re.search(rf"\b{name} *(is|==|!=) *(not )?None|\b(if|not|and|or) {name}\b(?! *[=!<>.\[])", source) is not None
+
+
+def _may_be_left_out(parameter: inspect.Parameter, role_of: Mapping[str, Role], source: str) -> bool:
+    """Return True for a mask that is required, but may be None: by its annotation, or because the method asks whether it is."""
+    role, name = role_of.get(parameter.name), parameter.name
+    if role is None or role.name != "mask" or role.neutral is not MISSING or parameter.default is not parameter.empty:
+        return False
+    return re.search(r"\b(Optional|None)\b", str(parameter.annotation)) is not None or _is_tested(name, source)
 
 
 def _no_padding(inputs: Inputs) -> numpy.ndarray:
