@@ -323,4 +323,35 @@ def softmax(x: mini.Tensor, dim: int = -1) -> mini.Tensor:
 """,
         (("np.sum(powers, axis=dim, keepdims=True)", "np.sum(powers)"), ("x.data - np.max(x.data, axis=dim, keepdims=True)", "x.data")),
     ),
+    Program(
+        "ReLU",
+        "relu",
+        """
+import numpy as np
+
+class Tensor(np.ndarray):
+    def __new__(cls, values):
+        made = np.asarray(values).view(cls)
+        made.source, made.grad = None, np.zeros(values.shape)
+        return made
+
+class Layer:
+    def __call__(self, x: Tensor):
+        self.x = x
+        y = self.forward(x)
+        y.source = self
+        return y
+
+class ReLU(Layer):
+    def forward(self, x: Tensor):
+        self.kept = np.where(x > 0)
+        return np.maximum(0, x)
+
+    def backward(self, gradient):
+        found = np.zeros_like(gradient)
+        found[self.kept] = gradient[self.kept]
+        return found
+""",
+        (("np.maximum(0, x)", "np.minimum(0, x)"), ("np.maximum(0, x)", "np.maximum(0.1 * x, x)")),
+    ),
 )
