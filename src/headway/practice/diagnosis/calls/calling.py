@@ -15,7 +15,16 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, MODES, Binding, bind, bind_parameters, computed, derivation
+from headway.practice.diagnosis.calls.binding import (
+    CONSTRUCTOR_PREFIX,
+    MODES,
+    NO_EFFECT,
+    Binding,
+    bind,
+    bind_parameters,
+    computed,
+    derivation,
+)
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
@@ -150,7 +159,8 @@ class Call:
         source = self.subject.own_source
         if inspect.isclass(self.subject.value) or returns_value(self.subject):
             return None
-        lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
+        role_of = self.binding.role_of
+        lists = {name: value for name, value in arguments.items() if isinstance(value, list) or role_of[name].name.startswith(NO_EFFECT)}
         written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
         return next((lists[name] for name in written), None)
 
