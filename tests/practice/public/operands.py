@@ -257,4 +257,30 @@ def softmax(x, derivative=False):
 """,
         (("np.array([np.exp(a - largest) / total", "np.array([np.exp(a - largest) / largest"), ("largest = np.max(flat)", "largest = 0")),
     ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import math
+
+def softmax(x, size):
+    largest = x[0]
+    for i in range(1, size):
+        if x[i] > largest:
+            largest = x[i]
+    total = 0.0
+    for i in range(size):
+        x[i] = math.exp(x[i] - largest)
+        total += x[i]
+    for i in range(size):
+        x[i] /= total
+    return x
+
+def next_token(logits, temperature):
+    logits = [each / temperature for each in logits]
+    softmax(logits, len(logits))
+    return logits.index(max(logits))
+""",
+        (("x[i] - largest", "x[i]"), ("x[i] /= total", "x[i] /= size"), ("    softmax(logits, len(logits))\n", "")),
+    ),
 )
