@@ -161,4 +161,33 @@ class RMSNorm(nn.Module):
 """,
         (("dim=-1", "dim=0"), ("torch.rsqrt", "torch.sqrt")),
     ),
+    Program(
+        "rmsnorm",
+        "rms_norm",
+        """
+import math
+
+def rmsnorm(out, x, weight):
+    size = len(x)
+    total = 0.0
+    for j in range(size):
+        total += x[j] * x[j]
+    scale = 1.0 / math.sqrt(total / size + 1e-5)
+    for j in range(size):
+        out[j] = weight[j] * (scale * x[j])
+    return out
+""",
+        (("total / size", "total"), ("x[j] * x[j]", "x[j]"), ("weight[j] * (scale * x[j])", "scale * x[j]")),
+    ),
+    Program(
+        "rmsnorm",
+        "rms_norm",
+        """
+import numpy as np
+
+def rmsnorm(o, x, weight):
+    o[:] = weight * x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5)
+""",
+        (("np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5)", "np.mean(x**2, axis=-1, keepdims=True)"), ("weight * x", "x")),
+    ),
 )

@@ -236,4 +236,51 @@ class MultiHeadAttention:
 """,
         (("np.sqrt(q.shape[-1])", "np.sqrt(query.shape[-1])"),),
     ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import numpy as np
+
+def relu(x):
+    flat = np.array(x).flatten()
+    flat[flat < 0] = 0
+    return flat.reshape(np.shape(x))
+
+def softmax(x, derivative=False):
+    x = np.float64(x)
+    flat = x.flatten()
+    largest = np.max(flat)
+    total = np.sum([np.exp(a - largest) for a in flat])
+    f = np.array([np.exp(a - largest) / total for a in flat])
+    return (f * (1 - f) if derivative else f).reshape(x.shape)
+""",
+        (("np.array([np.exp(a - largest) / total", "np.array([np.exp(a - largest) / largest"), ("largest = np.max(flat)", "largest = 0")),
+    ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import math
+
+def softmax(x, size):
+    largest = x[0]
+    for i in range(1, size):
+        if x[i] > largest:
+            largest = x[i]
+    total = 0.0
+    for i in range(size):
+        x[i] = math.exp(x[i] - largest)
+        total += x[i]
+    for i in range(size):
+        x[i] /= total
+    return x
+
+def next_token(logits, temperature):
+    logits = [each / temperature for each in logits]
+    softmax(logits, len(logits))
+    return logits.index(max(logits))
+""",
+        (("x[i] - largest", "x[i]"), ("x[i] /= total", "x[i] /= size"), ("    softmax(logits, len(logits))\n", "")),
+    ),
 )

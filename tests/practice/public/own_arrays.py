@@ -295,4 +295,63 @@ class MultiHeadAttention:
 """,
         (("np.sqrt(self.d_k)", "self.d_k"), ("(weights @ v).transpose(0, 2, 1, 3)", "(weights @ v)")),
     ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import numpy as np
+import types
+
+def package():
+    class Tensor:
+        def __init__(self, data, children=(), requires_grad=False):
+            assert isinstance(data, np.ndarray)
+            self.data, self.shape, self.requires_grad = data, data.shape, requires_grad
+        def __add__(self, other):
+            return Tensor(self.data + other.data, (self, other))
+        def __mul__(self, other):
+            return Tensor(self.data * other.data, (self, other))
+    made = types.ModuleType("mini")
+    made.Tensor = Tensor
+    return made
+
+mini = package()
+
+def softmax(x: mini.Tensor, dim: int = -1) -> mini.Tensor:
+    powers = np.exp(x.data - np.max(x.data, axis=dim, keepdims=True))
+    return mini.Tensor(powers / np.sum(powers, axis=dim, keepdims=True), children=(x,), requires_grad=x.requires_grad)
+""",
+        (("np.sum(powers, axis=dim, keepdims=True)", "np.sum(powers)"), ("x.data - np.max(x.data, axis=dim, keepdims=True)", "x.data")),
+    ),
+    Program(
+        "ReLU",
+        "relu",
+        """
+import numpy as np
+
+class Tensor(np.ndarray):
+    def __new__(cls, values):
+        made = np.asarray(values).view(cls)
+        made.source, made.grad = None, np.zeros(values.shape)
+        return made
+
+class Layer:
+    def __call__(self, x: Tensor):
+        self.x = x
+        y = self.forward(x)
+        y.source = self
+        return y
+
+class ReLU(Layer):
+    def forward(self, x: Tensor):
+        self.kept = np.where(x > 0)
+        return np.maximum(0, x)
+
+    def backward(self, gradient):
+        found = np.zeros_like(gradient)
+        found[self.kept] = gradient[self.kept]
+        return found
+""",
+        (("np.maximum(0, x)", "np.minimum(0, x)"), ("np.maximum(0, x)", "np.maximum(0.1 * x, x)")),
+    ),
 )

@@ -145,4 +145,30 @@ PROGRAMS = (
     Program("BPETokenizer.get_pairs", "pair_counts", PAIRS, (("+= frequency", "+= 1"), ("len(symbols) - 1", "len(symbols) - 2"))),
     Program("BPETokenizer.merge_vocab", "merge_pair", PAIRS, (('"".join(pair), word', '" ".join(pair), word'),)),
     Program("cross_entropy", "cross_entropy", LOSS, (("(surprise * mask).sum() / mask.sum()", "(surprise * mask).mean()"),)),
+    Program(
+        "SoftmaxCrossEntropy",
+        "cross_entropy",
+        """
+import numpy as np
+
+class Loss:
+    def loss(self, y, z):
+        raise NotImplementedError
+
+class SoftmaxCrossEntropy(Loss):
+    def loss(self, y, z):
+        z = z - np.max(z, axis=0, keepdims=True)
+        log_p = z - np.log(np.sum(np.exp(z), axis=0, keepdims=True))
+        return -np.sum(y * log_p, axis=0, keepdims=True)
+
+    def gradient(self, y, z):
+        e = np.exp(z - np.max(z, axis=0, keepdims=True))
+        return e / np.sum(e, axis=0, keepdims=True) - y
+""",
+        (
+            ("z - np.log(np.sum(np.exp(z), axis=0, keepdims=True))", "z - np.sum(np.exp(z), axis=0, keepdims=True)"),
+            ("return -np.sum(y * log_p, axis=0, keepdims=True)", "return np.sum(y * log_p, axis=0, keepdims=True)"),
+            ("np.exp(z), axis=0", "np.exp(z), axis=1"),
+        ),
+    ),
 )

@@ -104,6 +104,33 @@ class Adam:
         (("v / (1 - self.beta2**t)", "v / (1 - self.beta**t)"), ("gradient**2", "gradient")),
     ),
     Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, lr=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-8, bias_correction=False):
+        self.lr, self.beta_1, self.beta_2, self.epsilon = lr, beta_1, beta_2, epsilon
+        self.bias_correction = bias_correction
+        self.m, self.v = None, None
+
+    def update(self, w, w_grads, iteration):
+        new_w = {}
+        if self.m is None:
+            self.m, self.v = {k: 0 * v for k, v in w.items()}, {k: 0 * v for k, v in w.items()}
+        for k in w:
+            self.m[k] = self.beta_1 * self.m[k] + (1 - self.beta_1) * w_grads[k]
+            self.v[k] = self.beta_2 * self.v[k] + (1 - self.beta_2) * w_grads[k] ** 2
+            m_hat, v_hat = self.m[k], self.v[k]
+            if self.bias_correction:
+                m_hat, v_hat = m_hat / (1 - self.beta_1 ** (iteration + 1)), v_hat / (1 - self.beta_2 ** (iteration + 1))
+            new_w[k] = w[k] - self.lr * m_hat / (np.sqrt(v_hat) + self.epsilon)
+        return new_w
+""",
+        (("v_hat / (1 - self.beta_2 **", "v_hat / (1 - self.beta_1 **"), ("w_grads[k] ** 2", "w_grads[k]")),
+    ),
+    Program(
         "cross_entropy_with_z_loss",
         "cross_entropy",
         """

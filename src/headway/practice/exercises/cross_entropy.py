@@ -294,11 +294,26 @@ def _hot_rows(inputs: Inputs) -> Inputs | None:
     return _hot(inputs) if inputs["logits"].ndim == 2 else None
 
 
+def _hot_columns(inputs: Inputs) -> Inputs | None:
+    """Return logits and one-hot targets with one column for each row; None for other axes."""
+    found = _hot_rows(inputs)
+    return (
+        None
+        if found is None or "ignored" in inputs or "mask" in inputs
+        else found | {name: found[name].T for name in ("logits", "targets")}
+    )
+
+
+OVER_COLUMNS = r"\A(?!(.|\n)*axis *= *(-|1))(.|\n)*\bsum\(.*axis *= *0"
+"""Source of a function that sums over the classes along the first axis."""
+OF_COLUMNS = rf"\A(?=(.|\n)*def (gradient|backward|derivative))(?!(.|\n)*(mean|average)){OVER_COLUMNS[2:]}"
+"""Source of a class with a gradient of its own that leaves the mean over the columns to its caller."""
+
 OF_ROWS = r"(?i)\A(?!(.|\n)*(\bseq|reshape|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
 """Source of a function that divides by the number of rows and names nothing of sequences."""
 
 PROBABILITIES = TEXTS["probabilities"]
-CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
+CALLED_PROBABILITIES = r"prob|pred|hat|^al$|^p$|^q$|^y_?p|output|softmax"
 
 
 WITHOUT_SOFTMAX = r"\A(?!(.|\n)*(exp\(|softmax|logits))"
@@ -355,6 +370,7 @@ EXERCISE = Exercise(
         optional(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
+            Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
             Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute"),
@@ -363,6 +379,7 @@ EXERCISE = Exercise(
         optional(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
+            Convention(TEXTS["one_hot_columns"], _hot_columns, role="targets", source=OVER_COLUMNS),
         ),
         optional(Convention(encode=_with_mask, role="mask", is_required=True)),
         optional(Convention(encode=_with_numbers, role="mask")),

@@ -11,7 +11,7 @@ from headway.practice.exercise import Convention, Exercise, Probe, optional, unc
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import FEWER_AXES, NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
-from headway.practice.roles import Roles
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("softmax")
@@ -112,7 +112,7 @@ EXERCISE = Exercise(
     definition=functions.softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("x"), ROLES("axis", neutral=-1)),
+    roles=(ROLES("x"), ROLES("axis", neutral=-1), ROLES.size("size", extent("x", -1))),
     probes=probes,
     mistakes=MISTAKES,
     conventions=((*NUM_AXES, *FEWER_AXES), RETURNS, KEEPS_TYPE, DEFAULT_AXIS),

@@ -185,6 +185,10 @@ FEWER_AXES = (
         r"(?=(.|\n)*(vector|(\b|_)1-?d\b|\blist\b|math\.|\(\w+,\)))(.|\n)*\bdef ",
         file_names=OF_SCORES,
     ),
+    _of_vectors(
+        source=r"(?i)\A(?!(.|\n)*(\b(axis|dim)\b|rows?\b|batch|\[ *(:|\.\.\.|None)))(.|\n)*(\bflatten(ed)?\b|\bravel\b|reshape\(-1\))",
+        file_names=OF_SCORES,
+    ),
     _of_matrices(
         OVER_ROWS,
         file_names=OF_SCORES,
@@ -193,8 +197,8 @@ FEWER_AXES = (
     _of_matrices(r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$"),
     _of_matrices(r"\A(?!(.|\n)*(\b(axis|dim)\b|\b(np|numpy|jnp|jax|torch|mx|F)\.|\.(sum|max|softmax)\())(.|\n)*\bdef \w+\(\w+\)"),
 )
-"""A function that is written for a vector or a list, and names no axis, or of matrices alone: its axis is the second, it needs both sizes, or it
-computes with functions for lists of lists."""
+"""A function that is written for a vector or a list, or flattens its input, and names no axis, or of matrices alone: its axis is the second, it needs
+both sizes, or it computes with functions for lists of lists."""
 
 OF_ELEMENTS = _of_vectors(source=r"\breturn \[[^\[\]\n]*\bfor \w+(, *\w+)* in [^\[\]\n]*\]")
 """A function that returns a list of one number for each element of x."""

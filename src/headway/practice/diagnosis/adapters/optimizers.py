@@ -49,7 +49,10 @@ PARAMS = Role(
     ),
 )
 GRADS = Role(
-    "gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor".split())
+    "gradient",
+    tuple(
+        "grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor w_grads w_grad x_grad weight_grads".split()
+    ),
 )
 PAIRED = Role(
     "points_with_gradients",
@@ -74,6 +77,9 @@ OBJECTS = {
     "layer": r"\blayer\.|\b(hasattr|getattr)\([\w.]+, *['\"](weights?|bias)['\"]",
 }
 """Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
+
+CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
+"""Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
 
 AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
@@ -125,7 +131,8 @@ class OptimizerCall(Call):
             "eps": arguments.get("eps") or EPS,
             "weight_decay": arguments.get("weight_decay") or 0.0,
         }
-        return {name: self._scalar(known[role]) for role, name in self.settings.items()}
+        turned_on = {each.name: True for each in self.subject.parameters if each.default is False and re.search(CORRECTS, each.name)}
+        return turned_on | {name: self._scalar(known[role]) for role, name in self.settings.items()}
 
     def _scalar(self, value: Any) -> Any:
         return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
@@ -161,6 +168,9 @@ class OptimizerCall(Call):
             for form, slopes in zip(passed[:1] if is_shared else passed, kept, strict=not is_shared)
         ]
         instances = made * len(groups) if is_shared else made
+        from_zero = any(
+            role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
+        )
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
@@ -176,7 +186,7 @@ class OptimizerCall(Call):
                     "points": passed[place] if self.holds in OBJECTS else self._form(group),
                     "gradient": self._form(slopes),
                     "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
-                    "step": count,
+                    "step": count - from_zero,
                     "name": f"p{place}",
                     "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
                 }

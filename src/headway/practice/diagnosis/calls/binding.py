@@ -65,6 +65,7 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     layers = [each.name for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)]
     others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
+    others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
     bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
     if bound is None or not others:
         return bound
@@ -84,6 +85,26 @@ def _weights_not_read(subject: Subject, roles: Sequence[Role]) -> list[str]:
         each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
     ]
     return [name for name in needed if re.fullmatch(WEIGHT, name) and len(re.findall(rf"\b{name}\b", subject.code)) == 1]
+
+
+def _written_only(subject: Subject, roles: Sequence[Role]) -> list[str]:
+    """Return the required parameters of a function for arrays that it writes its output into: `out[i] = …`, and never reads."""
+    if inspect.isclass(subject.value) or all(role.name != "x" for role in roles):
+        return []
+    needed = [
+        each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
+    ]
+    written = {name: len(re.findall(rf"(?m)^\s+{name}\[.*?\] *=(?!=)|\breturn {name}$", subject.code)) for name in needed}
+    return [
+        name
+        for name, count in written.items()
+        if count and f"{name}[" in subject.code and len(re.findall(rf"\b{name}\b", subject.code)) == 1 + count
+    ]
+
+
+def _zeros_like_first(inputs: Inputs) -> Any:
+    """Return an array for an output of the shape of x."""
+    return 0.0 * inputs["x"]
 
 
 CONSTRUCTOR_PREFIX = "constructor__"

@@ -15,7 +15,16 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, MODES, Binding, bind, bind_parameters, computed, derivation
+from headway.practice.diagnosis.calls.binding import (
+    CONSTRUCTOR_PREFIX,
+    MODES,
+    NO_EFFECT,
+    Binding,
+    bind,
+    bind_parameters,
+    computed,
+    derivation,
+)
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
@@ -134,7 +143,7 @@ class Call:
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
-        kept = [name for name in arguments if not self.binding.role_of[name].may_change]
+        kept = [name for name in arguments if not (self.binding.role_of[name].may_change or self.is_in_place)]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
         try:
             answer = self._written(arguments) if answer is None else answer
@@ -150,7 +159,8 @@ class Call:
         source = self.subject.own_source
         if inspect.isclass(self.subject.value) or returns_value(self.subject):
             return None
-        lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
+        role_of = self.binding.role_of
+        lists = {name: value for name, value in arguments.items() if isinstance(value, list) or role_of[name].name.startswith(NO_EFFECT)}
         written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
         return next((lists[name] for name in written), None)
 
@@ -194,6 +204,12 @@ class Call:
         named = {p.name: arguments[p.name] for p in self.parameters if p.kind is not p.POSITIONAL_ONLY and p.name in arguments}
         return completed(self.subject.value(*positional, **named))
 
+    @cached_property
+    def is_in_place(self) -> bool:
+        """Return True for a function that its file also calls for its effect alone, on lists: `softmax(scores, size)` in a function."""
+        changes = self.library == "list" and re.search(BY_ELEMENT, self.subject.own_source) is not None
+        return changes and re.search(rf"(?m)^[ \t]+{self.subject.name}\(.*\)$", self.subject.file_source) is not None
+
     @property
     def is_instance(self) -> bool:
         """Return True for a class that is called as a function, an InstanceCall."""
@@ -230,7 +246,7 @@ class Call:
         return tuple(
             TEXTS["switched_off"].format(name=name.removeprefix(CONSTRUCTOR_PREFIX), value=role_of[name].off)
             for name in sorted(self.switched_names)
-        )
+        ) + ((TEXTS["writes_into_inputs"],) if self.is_in_place else ())
 
     def _with_digits(self, answer: Any) -> Any:
         """Return an output in float32 if the function's source converts to it: it then has no more digits, whatever its dtype is."""
@@ -332,7 +348,8 @@ def libraries_for(subject: Subject) -> list[str]:
     made = own_class(subject) if own else None
     is_own = made is not None and (not subject.imports or re.search(rf"\b{made.__name__}\b", annotations))
     found = own if is_own else []
-    found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
+    is_by_element = not subject.imports and re.search(BY_ELEMENT, subject.own_source)
+    found = [*found, "list"] if is_by_element or re.search("list", annotations, re.IGNORECASE) else found
     others = [name for name in subject.imports if name != "numpy" and _is_here(name)]
     plain = [name for name in subject.imports if name == "numpy"]
     found += [*plain, *others] if _computes_in_numpy(subject) else [*others, *plain]
@@ -340,6 +357,10 @@ def libraries_for(subject: Subject) -> list[str]:
         found.append("torch")
     every = [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
     return [name for name in every if name not in LACKING or not LACKING[name] & subject.attributes_read]
+
+
+BY_ELEMENT = r"(?m)^\s+\w+\[\w+\] *[-+*/]?= "
+"""Pattern of a function that changes one element at a time."""
 
 
 def _computes_in_numpy(subject: Subject) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -24,10 +25,15 @@ OTHERS = ("numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "builtins", "d
 KEPT = ("data", "_data", "value", "_value", "array", "_array")
 """Names under which a tensor holds its array."""
 
+DOTTED = r"\b(\w+)\.([A-Z]\w*)"
+"""Pattern of a class of an imported package: `minigrad.Tensor`."""
+
 
 def own_class(subject: Subject) -> type | None:
-    """Return the class of tensors in a subject's file; None if it has none."""
-    named = vars(subject.module).values() if subject.module is not None else ()
+    """Return the class of tensors in a subject's file, or of a package that the subject names; None if there is none."""
+    held = vars(subject.module) if subject.module is not None else {}
+    packages = {name: vars(each) for name, each in held.items() if inspect.ismodule(each)}
+    named = [*held.values(), *(packages.get(package, {}).get(name) for package, name in re.findall(DOTTED, subject.own_source))]
     found = [each for each in named if inspect.isclass(each) and each.__module__.partition(".")[0] not in OTHERS and _has_arithmetic(each)]
     bases = [each for each in found if not any(each is not other and issubclass(each, other) for other in found)]
     return next((each for each in bases if _kind(each)), None)  # type: ignore[arg-type]
@@ -95,4 +101,6 @@ def _kind(value: type) -> str | None:
         with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):  # another kind of class
             if isinstance(kept(value(given)), kind):
                 return library
+    with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):
+        return TENSORS if issubclass(value, numpy.ndarray) and isinstance(value(numpy.ones(2)), value) else None
     return None
