@@ -179,6 +179,42 @@ def rmsnorm(x):
 """
 
 PROGRAMS = (
+    Program(
+        "transformer_block_forward",
+        "encoder_layer",
+        """
+import numpy as np
+
+def init_dense(fan_in, fan_out):
+    return {"W": np.random.randn(fan_in, fan_out) / np.sqrt(fan_in), "b": np.zeros(fan_out)}
+
+def init_block_params(width, inner):
+    return {
+        "ln1": {"gamma": np.ones(width), "beta": np.zeros(width)},
+        "attn": {name: init_dense(width, width) for name in "qkvo"},
+        "ln2": {"gamma": np.ones(width), "beta": np.zeros(width)},
+        "mlp": {"fc1": init_dense(width, inner), "fc2": init_dense(inner, width)},
+    }
+
+def dense(x, p):
+    return x @ p["W"] + p["b"]
+
+def normalized(x, p):
+    return p["gamma"] * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + p["beta"]
+
+def attend(x, p, hidden):
+    q, k, v = (dense(x, p[name]) for name in "qkv")
+    scores = np.where(hidden, -1e9, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return dense(e / e.sum(-1, keepdims=True) @ v, p["o"])
+
+def transformer_block_forward(x, block_params, mask):
+    h = x + attend(normalized(x, block_params["ln1"]), block_params["attn"], mask)
+    inner = np.maximum(dense(normalized(h, block_params["ln2"]), block_params["mlp"]["fc1"]), 0)
+    return h + dense(inner, block_params["mlp"]["fc2"]), {"x": x, "h": h, "inner": inner}
+""",
+        (("return h + dense(inner", "return x + dense(inner"), ("np.where(hidden, -1e9", "np.where(hidden, -1"), ("dense(normalized(h, ", "dense(normalized(x, ")),
+    ),
     Program("rmsnorm", "rms_norm", OF_ELEMENTS, ((" / len(x)", ""), ("** -0.5", "** -1"), ("xi * xi", "xi"))),
     Program(
         "Head",
