@@ -147,7 +147,8 @@ EXERCISE = Exercise(
                 encode=lambda inputs: without(inputs, "x") | dict.fromkeys(("query", "key", "value"), inputs["x"]),
                 role="query",
                 without="x",
-            )
+            ),
+            Convention(encode=lambda inputs: without(inputs, "x") | {"query": inputs["x"]}, role="query", without="key"),
         ),
         optional(Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         PADDED_OUTPUTS,
