@@ -252,7 +252,10 @@ PROGRAMS = (
         "DecoderLayer",
         "decoder_layer",
         OF_QUERIES,
-        (("self.cross(query, key, key, key_mask)", "self.cross(query, query, query, query_mask)"), ("self.norm_5(query + _query)", "self.norm_5(_query)")),
+        (
+            ("self.cross(query, key, key, key_mask)", "self.cross(query, query, query, query_mask)"),
+            ("self.norm_5(query + _query)", "self.norm_5(_query)"),
+        ),
     ),
     Program(
         "FFN",
@@ -294,7 +297,11 @@ def transformer_block_forward(x, block_params, mask):
     inner = np.maximum(dense(normalized(h, block_params["ln2"]), block_params["mlp"]["fc1"]), 0)
     return h + dense(inner, block_params["mlp"]["fc2"]), {"x": x, "h": h, "inner": inner}
 """,
-        (("return h + dense(inner", "return x + dense(inner"), ("np.where(hidden, -1e9", "np.where(hidden, -1"), ("dense(normalized(h, ", "dense(normalized(x, ")),
+        (
+            ("return h + dense(inner", "return x + dense(inner"),
+            ("np.where(hidden, -1e9", "np.where(hidden, -1"),
+            ("dense(normalized(h, ", "dense(normalized(x, "),
+        ),
     ),
     Program("rmsnorm", "rms_norm", OF_ELEMENTS, ((" / len(x)", ""), ("** -0.5", "** -1"), ("xi * xi", "xi"))),
     Program(

@@ -83,7 +83,9 @@ def probes() -> tuple[Probe, ...]:
             BATCH,
         ),
         Probe("one head, projected, biases", {"x": more.sequence(2, 5)} | without(biased, "num_heads"), BATCH),
-        Probe("one head, projected, biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | without(biased, "num_heads"), TEXTS["square"]),
+        Probe(
+            "one head, projected, biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | without(biased, "num_heads"), TEXTS["square"]
+        ),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
         Probe(
             "masked, norms without weights", {"x": draw.sequence(2, 5), "mask": MASK} | draw.weights(("",), norms=False), TEXTS["square"]
