@@ -193,6 +193,48 @@ def test_a_layers_own_mistake_is_found_with_a_correct_part_in_place_of_a_wrong_o
     assert "found with Attention replaced" in found["TransformerBlock"].causes[0].proof.en
 
 
+PROJECTED_BY_ITS_LAYER = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+
+    def heads(self, x):
+        batch, length, _ = x.shape
+        return x.view(batch, length, self.num_heads, -1).transpose(1, 2)
+
+    def forward(self, x, mask=None):
+        query, key, value = self.heads(self.query(x)), self.heads(self.key(x)), self.heads(self.value(x))
+        scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask[:, None, None] == 0, -1e9)
+        return (torch.softmax(scores, -1) @ value).transpose(1, 2).flatten(2)
+
+class Block(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.attention = MultiHeadAttention(width, num_heads)
+        self.out = nn.Linear(width, width)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.out(self.attention(x, mask)))
+        return self.norm2(x + self.mlp(x))
+"""
+
+
+@pytest.mark.slow
+def test_a_layer_may_apply_the_output_projection_of_its_attention():
+    assert causes(PROJECTED_BY_ITS_LAYER) == {}
+    wrong = judged(PROJECTED_BY_ITS_LAYER.replace("self.norm1(x + self.out", "self.norm1(self.out"))
+    assert not wrong["Block"].is_correct
+
+
 RETURNS_TWO = """
 import torch
 from torch import nn

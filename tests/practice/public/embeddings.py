@@ -387,6 +387,34 @@ def get_1d_rope(seq_len, d_model):
 """,
         (("math.log(10000.0)", "math.log(1000.0)"),),
     ),
+    Program(
+        "Embeddings",
+        "learned_positions",
+        """
+from typing import NamedTuple
+import torch
+from torch import nn
+
+class Sizes(NamedTuple):
+    vocab_size: int = None
+    width: int = 64
+    max_len: int = 32
+    n_segments: int = 2
+
+class Embeddings(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.words = nn.Embedding(cfg.vocab_size, cfg.width)
+        self.places = nn.Embedding(cfg.max_len, cfg.width)
+        self.segments = nn.Embedding(cfg.n_segments, cfg.width)
+        self.norm = nn.LayerNorm(cfg.width)
+
+    def forward(self, x, seg):
+        places = torch.arange(x.size(1), device=x.device).unsqueeze(0).expand_as(x)
+        return self.norm(self.words(x) + self.places(places) + self.segments(seg))
+""",
+        (("+ self.segments(seg)", "+ 2 * self.segments(seg)"), ("self.places(places)", "self.places(places * 0)")),
+    ),
     Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
     Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
 )

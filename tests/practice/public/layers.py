@@ -178,7 +178,131 @@ def rmsnorm(x):
     return [xi * scale for xi in x]
 """
 
+OF_QUERIES = """
+import numpy as np
+
+class Linear:
+    def __init__(self, input_d, output_d):
+        self.weights, self.biases = np.random.randn(input_d, output_d) * 0.1, np.zeros(output_d)
+
+    def __call__(self, x):
+        return x @ self.weights + self.biases
+
+class LayerNorm:
+    def __init__(self, model_d):
+        self.gamma, self.beta = np.ones(model_d), np.zeros(model_d)
+
+    def __call__(self, x):
+        return self.gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-10) + self.beta
+
+class FFN:
+    def __init__(self, input_d=64, hidden_d=256):
+        self.widen, self.narrow = Linear(input_d, hidden_d), Linear(hidden_d, input_d)
+
+    def __call__(self, x):
+        return self.narrow(np.maximum(self.widen(x), 0))
+
+class MultiHeadAttention:
+    def __init__(self, input_d, heads_num):
+        self.heads_num = heads_num
+        self.w_q, self.w_k, self.w_v, self.w_o = (Linear(input_d, input_d) for _ in range(4))
+
+    def heads(self, x):
+        return x.reshape(len(x), x.shape[1], self.heads_num, -1).transpose(0, 2, 1, 3)
+
+    def __call__(self, query, key, value, mask=None):
+        q, k, v = self.heads(self.w_q(query)), self.heads(self.w_k(key)), self.heads(self.w_v(value))
+        scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = np.where(mask[:, None] == 0, -1e9, scores)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return self.w_o((e / e.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(query.shape))
+
+class EncoderLayer:
+    def __init__(self, input_d, ffn_d, heads_num=8):
+        self.attention, self.ffn = MultiHeadAttention(input_d, heads_num), FFN(input_d, ffn_d)
+        self.norm_1, self.norm_2 = LayerNorm(input_d), LayerNorm(input_d)
+
+    def __call__(self, query, mask=None, training=True):
+        query = self.norm_1(query + self.attention(query, query, query, mask))
+        _query = self.ffn(query)
+        return self.norm_2(query + _query)
+
+class DecoderLayer:
+    def __init__(self, input_d, heads_num, ffn_d):
+        self.attention, self.cross = MultiHeadAttention(input_d, heads_num), MultiHeadAttention(input_d, heads_num)
+        self.ffn = FFN(input_d, ffn_d)
+        self.norm_3, self.norm_4, self.norm_5 = LayerNorm(input_d), LayerNorm(input_d), LayerNorm(input_d)
+
+    def __call__(self, query, key, query_mask=None, key_mask=None, training=True):
+        query = self.norm_3(query + self.attention(query, query, query, query_mask))
+        query = self.norm_4(query + self.cross(query, key, key, key_mask))
+        _query = self.ffn(query)
+        return self.norm_5(query + _query)
+"""
+
 PROGRAMS = (
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        OF_QUERIES,
+        (("self.norm_2(query + _query)", "self.norm_2(_query)"), ("np.sqrt(q.shape[-1])", "np.sqrt(query.shape[-1])")),
+    ),
+    Program(
+        "DecoderLayer",
+        "decoder_layer",
+        OF_QUERIES,
+        (
+            ("self.cross(query, key, key, key_mask)", "self.cross(query, query, query, query_mask)"),
+            ("self.norm_5(query + _query)", "self.norm_5(_query)"),
+        ),
+    ),
+    Program(
+        "FFN",
+        "feed_forward",
+        OF_QUERIES,
+        (("np.maximum(self.widen(x), 0)", "self.widen(np.maximum(x, 0))"),),
+    ),
+    Program(
+        "transformer_block_forward",
+        "encoder_layer",
+        """
+import numpy as np
+
+def init_dense(fan_in, fan_out):
+    return {"W": np.random.randn(fan_in, fan_out) / np.sqrt(fan_in), "b": np.zeros(fan_out)}
+
+def init_block_params(width, inner):
+    return {
+        "ln1": {"gamma": np.ones(width), "beta": np.zeros(width)},
+        "attn": {name: init_dense(width, width) for name in "qkvo"},
+        "ln2": {"gamma": np.ones(width), "beta": np.zeros(width)},
+        "mlp": {"fc1": init_dense(width, inner), "fc2": init_dense(inner, width)},
+    }
+
+def dense(x, p):
+    return x @ p["W"] + p["b"]
+
+def normalized(x, p):
+    return p["gamma"] * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + p["beta"]
+
+def attend(x, p, hidden):
+    q, k, v = (dense(x, p[name]) for name in "qkv")
+    scores = np.where(hidden, -1e9, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return dense(e / e.sum(-1, keepdims=True) @ v, p["o"])
+
+def transformer_block_forward(x, block_params, mask):
+    h = x + attend(normalized(x, block_params["ln1"]), block_params["attn"], mask)
+    inner = np.maximum(dense(normalized(h, block_params["ln2"]), block_params["mlp"]["fc1"]), 0)
+    return h + dense(inner, block_params["mlp"]["fc2"]), {"x": x, "h": h, "inner": inner}
+""",
+        (
+            ("return h + dense(inner", "return x + dense(inner"),
+            ("np.where(hidden, -1e9", "np.where(hidden, -1"),
+            ("dense(normalized(h, ", "dense(normalized(x, "),
+        ),
+    ),
     Program("rmsnorm", "rms_norm", OF_ELEMENTS, ((" / len(x)", ""), ("** -0.5", "** -1"), ("xi * xi", "xi"))),
     Program(
         "Head",

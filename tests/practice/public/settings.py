@@ -48,6 +48,24 @@ class FeedForward(nn.Module):
         (("self.down(KINDS[self.kind](self.up(x)))", "KINDS[self.kind](self.down(self.up(x)))"),),
     ),
     Program(
+        "FeedForward",
+        "feed_forward",
+        """
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.widen = nn.Linear(config.d_model, config.d_ff)
+        self.narrow = nn.Linear(config.d_ff, config.d_model)
+        self.bend = getattr(nn, config.activation)()
+
+    def forward(self, x):
+        return self.narrow(self.bend(self.widen(x)))
+""",
+        (("self.narrow(self.bend(self.widen(x)))", "self.bend(self.narrow(self.widen(x)))"),),
+    ),
+    Program(
         "CausalSelfAttention",
         "causal_self_attention",
         """

@@ -53,6 +53,94 @@ class Generator(nn.Module):
 """,
     ),
     Program(
+        "Transformer",
+        "encoder_decoder",
+        """
+import torch
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, kept):
+        hidden = None if kept is None else kept == 0
+        x = self.norm1(x + self.attention(x, x, x, key_padding_mask=hidden)[0])
+        return self.norm2(x + self.ffn(x))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, memory, kept):
+        later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        x = self.norm1(x + self.attention(x, x, x, attn_mask=later)[0])
+        hidden = None if kept is None else kept == 0
+        x = self.norm2(x + self.cross_attention(x, memory, memory, key_padding_mask=hidden)[0])
+        return self.norm3(x + self.ffn(x))
+
+class Transformer(nn.Module):
+    def __init__(self, vocab_size, width, num_heads, num_layers, inner, max_len):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(vocab_size, width), nn.Embedding(max_len, width)
+        self.encoder = nn.ModuleList([EncoderLayer(width, num_heads, inner) for _ in range(num_layers)])
+        self.decoder = nn.ModuleList([DecoderLayer(width, num_heads, inner) for _ in range(num_layers)])
+        self.head = nn.Linear(width, vocab_size, bias=False)
+        self.head.weight = self.words.weight
+
+    def embedded(self, ids):
+        return self.words(ids) + self.positions(torch.arange(ids.shape[1]))
+
+    def forward(self, dec_x, enc_x=None, memory=None, enc_padding_mask=None):
+        if memory is None:
+            memory = self.embedded(enc_x)
+            for layer in self.encoder:
+                memory = layer(memory, enc_padding_mask)
+        x = self.embedded(dec_x)
+        for layer in self.decoder:
+            x = layer(x, memory, enc_padding_mask)
+        return {"logits": self.head(x), "memory": memory}
+""",
+        (("x = self.embedded(dec_x)", "x = self.words(dec_x)"), ("x = layer(x, memory,", "x = layer(x, x,"), (".triu(1)", ".triu(2)")),
+    ),
+    Program(
+        "TransformerEncoder",
+        "encoder_stack",
+        """
+import torch
+from torch import nn
+
+class EncoderBlock(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x, x, x)[0])
+        return self.norm2(x + self.ffn(x))
+
+class TransformerEncoder(nn.Module):
+    def __init__(self, vocab_size, width, num_heads, max_len):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(vocab_size, width), nn.Embedding(max_len, width)
+        self.block = EncoderBlock(width, num_heads)
+
+    def forward(self, ids):
+        places = torch.arange(ids.shape[1]).expand(ids.shape[0], -1)
+        return self.block(self.words(ids) + self.positions(places))
+""",
+        (("self.words(ids) + self.positions(places)", "self.words(ids)"),),
+    ),
+    Program(
         "Classifier",
         "linear",
         """

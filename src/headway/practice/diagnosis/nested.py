@@ -159,7 +159,9 @@ def _judge_class(subject: Subject, exercise: Exercise, faults: Sequence[Judged])
     """Judge a class that may use wrong ones, then with correct parts in their places."""
     if exercise.calls not in ("layer", "block") or not faults or any(each.verdict.status != "wrong" for each in faults):
         return diagnose(subject, exercise)
-    as_it_is = correct_as_is(subject, exercise)
+    is_made_good = all({cause.name for cause in each.verdict.causes} <= PARTIAL for each in faults)
+    considered = [exercise, *(map(by_name, exercise.related) if is_made_good else ())]
+    as_it_is = next(filter(None, (correct_as_is(subject, each) for each in considered)), None)
     if as_it_is is not None:
         return as_it_is
     again = diagnose(replace(subject, has_wrong_parts=True), exercise)

@@ -277,7 +277,10 @@ EXERCISE = Exercise(
         layers.SAMPLE_NORM,
         BY_MASK,
         SETTLED.masks(both([_both(convention) for convention in MASK_FORMS], SHAPES)),
-        optional(Convention(encode=_key_and_value, role="value", without="encoder_output")),
+        optional(
+            Convention(encode=_key_and_value, role="value", without="encoder_output"),
+            Convention(encode=lambda inputs: without_operands(_key_and_value(inputs), "value"), role="key", without="value"),
+        ),
     ),
     fused=projections.FUSED,
     related=("transformer_block",),

@@ -82,6 +82,10 @@ def probes() -> tuple[Probe, ...]:
             {"x": draw.sequence(2, 5)} | layers.single_head(draw.weights(("",), biases=("up",), norms=False)),
             BATCH,
         ),
+        Probe("one head, projected, biases", {"x": more.sequence(2, 5)} | without(biased, "num_heads"), BATCH),
+        Probe(
+            "one head, projected, biases, masked", {"x": more.sequence(2, 5), "mask": MASK} | without(biased, "num_heads"), TEXTS["square"]
+        ),
         Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, TEXTS["square"]),
         Probe(
             "masked, norms without weights", {"x": draw.sequence(2, 5), "mask": MASK} | draw.weights(("",), norms=False), TEXTS["square"]
@@ -145,7 +149,8 @@ EXERCISE = Exercise(
                 encode=lambda inputs: without(inputs, "x") | dict.fromkeys(("query", "key", "value"), inputs["x"]),
                 role="query",
                 without="x",
-            )
+            ),
+            Convention(encode=lambda inputs: without(inputs, "x") | {"query": inputs["x"]}, role="query", without="key"),
         ),
         optional(Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         PADDED_OUTPUTS,

@@ -41,7 +41,7 @@ MISTAKES = (
 
 
 def probes() -> tuple[Probe, ...]:
-    """Batches of two and four layers, without and with padding."""
+    """Batches of three, four layers and a single one, without and with padding."""
     random = numpy.random.default_rng(53)
 
     def model(count: int) -> Inputs:
@@ -52,6 +52,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("three layers", {"x": numpy.array([[3, 10, 3, 7, 8], [7, 7, 1, 2, 9]]), **model(3)}),
         Probe("four layers", {"x": numpy.array([[4, 10, 2], [9, 9, 1]]), **model(4)}),
         Probe("padding", {"x": padded, "mask": padded != 0, **model(3)}),
+        Probe("one layer", {"x": numpy.array([[3, 10, 3, 7, 8], [7, 7, 1, 2, 9]]), **model(1)}),
     )
 
 

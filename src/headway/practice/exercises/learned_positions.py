@@ -202,7 +202,7 @@ ADDS = optional(
 
 NORMS = optional(
     *(
-        Convention(TEXTS["normalized"], steps={"finish": partial(normed, eps=eps)}, role="token_ids", source=r"(?i)norm")
+        Convention(TEXTS["normalized"], steps={"finish": partial(normed, eps=eps)}, role="token_table", source=r"(?i)norm")
         for eps in (1e-5, 1e-12, 1e-6)
     )
 )

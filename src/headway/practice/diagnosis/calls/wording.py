@@ -98,9 +98,9 @@ INNER = r"ff|feed|inner|inter|mlp|filter"
 
 @cache
 def snake(name: str) -> str:
-    """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`."""
+    """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`, `model_d` → `model_dim`."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
-    return re.sub(r"dim(ension)?s?_size|dimensions?", "dim", plain)
+    return re.sub(r"dim(ension)?s?_size|dimensions?|(?<=[a-z]{2}_)d$", "dim", plain)
 
 
 @cache

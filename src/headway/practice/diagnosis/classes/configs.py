@@ -330,7 +330,8 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
 
 def needs_no_instance(base: type) -> bool:
     """Return True for a class whose own attributes are the settings."""
-    return not dataclasses.is_dataclass(base) and getattr(base, "__init__", None) is object.__init__
+    makes_fields = dataclasses.is_dataclass(base) or issubclass(base, tuple)  # a named tuple
+    return not makes_fields and getattr(base, "__init__", None) is object.__init__
 
 
 def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None) -> Any:

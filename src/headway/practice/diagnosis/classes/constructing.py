@@ -125,6 +125,9 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
 ACTIVATIONS = ("gelu", "relu", "silu", "swish")
 """Names of activations in settings."""
 
+OF_ACTIVATION = r"(^|_)act(ivation)?(_|$)"
+"""Pattern of the names of settings that name an activation."""
+
 
 def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a config that are no sizes and that the file's code shows the values of: the scale of the scores, an activation."""
@@ -143,8 +146,10 @@ def _settings_in(source: str, name: str) -> tuple[dict[str, float], dict[str, st
     is_divisor = stored is not None and re.search(rf"/ *self\.{stored[1]}\b", source) is not None
     powers = {} if stored is None else {stored[2]: 0.5 if is_divisor else -0.5}
     activation = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
+    looked_up = re.findall(rf"getattr\([\w.]+, *(?:self\.)?{re.escape(name)}\.(\w+)\)(\(\))?", source)
+    in_library = {field: "ReLU" if made else "relu" for field, made in looked_up if re.search(OF_ACTIVATION, field)}
     fields = [] if activation is None else re.findall(rf"\b{re.escape(name)}\.(\w+)", source)
-    return powers, {field: activation for field in fields if activation and re.search(r"(^|_)act(ivation)?(_|$)", field)}
+    return powers, {field: activation for field in fields if activation and re.search(OF_ACTIVATION, field)} | in_library
 
 
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.classes.configs import CONFIG_NAMES
 from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Exercise
 from headway.practice.exercises.transformer_block import SEES_ALL
@@ -177,7 +178,8 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     def parts(subject: Subject) -> list[str]:
         text = without_comments(subject.used_source).replace(subject.name, "")
         names = " ".join(each.name.lower() for each in subject.parameters)
-        has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
+        has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names))
+        has_tokens |= any(re.search(CONFIG_NAMES, each.name.lower()) for each in subject.parameters)
         has_tokens |= not names and re.search(r"(?i)Embed(ding)?\( *(num_embeddings *= *)?\w*vocab", text) is not None
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
         tables = len(re.findall(r"Embedding\(|Embed\(|Parameter\((?:torch\.\w+\()?|randn\(|normal\(", text))
