@@ -152,6 +152,7 @@ class Convention:
     is_whole  True if the steps are correct together only, so that a mistake in one of them is not one of this convention
     leaves_out  True if some outputs are not compared, so that mistakes are first looked for under the other conventions
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
+    of_number  whole number → the convention with it, tried for each number in the source and each constant that it names; None for none
 
     The patterns are regular expressions; a convention is tried only if all that are given match.
     """
@@ -173,6 +174,7 @@ class Convention:
     is_whole: bool = False
     leaves_out: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
+    of_number: Callable[[int], Convention | None] | None = None
 
 
 def optional(*others: Convention) -> tuple[Convention, ...]:

@@ -196,6 +196,30 @@ def PadMask(padded_input, input_lengths):
         ((">= input", "> input"),),
     ),
     Program(
+        "real_token_mask",
+        "padding_mask",
+        """
+import numpy as np
+
+def real_token_mask(tokens, pad_token_id=31999):
+    return (tokens != pad_token_id)[:, None, None, :]
+""",
+        (("!= pad_token_id", "> pad_token_id"), ("[:, None, None, :]", "[:, None, :, None]")),
+    ),
+    Program(
+        "pad_mask_of",
+        "padding_mask",
+        """
+import torch
+
+BLANK = 40100
+
+def pad_mask_of(ids):
+    return torch.where(ids == BLANK, float("-inf"), 0.0).unsqueeze(1)
+""",
+        (('"-inf"), 0.0', '"inf"), 0.0'), ("ids == BLANK", "ids != BLANK")),
+    ),
+    Program(
         "CausalMask",
         "causal_mask",
         """

@@ -149,13 +149,21 @@ TAKES = optional(
     Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
+USUAL_PAD_IDS = (1, -1, -100, 50256)
+
+
+def _of_pad_id(pad_id: int) -> Convention | None:
+    """Return the convention of a padding id that the source has; None for one that needs none, or is tried anyway."""
+    if pad_id in (0, *USUAL_PAD_IDS):
+        return None
+    return Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id))
+
+
 PAD_IDS = optional(
-    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
-    *(
-        Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x", source=rf"(?<![\w.]){pad_id}\b")
-        for pad_id in (2, 3, 50257, 50258, 50259, 100257)
-    ),
+    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in USUAL_PAD_IDS),
+    Convention(role="x", of_number=_of_pad_id),
 )
+"""The id of padding that the source has as a default, as a constant or in an expression."""
 
 
 def probes() -> tuple[Probe, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Convention, Exercise, Inputs
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import SEVERAL_VALUES
@@ -17,6 +18,10 @@ PLAIN = Convention()
 
 MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 """Exceptions of a convention's encoding or decoding that mean that it does not apply."""
+
+
+MOST_NUMBERS = 12
+"""Numbers of a source that conventions are made of."""
 
 
 def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
@@ -34,7 +39,9 @@ def alternatives(group: Sequence[Convention], call: Call, exercise: Exercise) ->
 
 
 def measured_conventions(convention: Convention, call: Call, exercise: Exercise) -> Sequence[Convention]:
-    """Return the convention itself, or the conventions measured from the function's output without its further values."""
+    """Return the convention itself, or those of the numbers in its source, or those measured from its output without its further values."""
+    if convention.of_number is not None:
+        return [each for number in _numbers_of(call.subject) if (each := convention.of_number(number)) is not None]
     if convention.reads is None:
         return [convention]
     try:
@@ -42,6 +49,15 @@ def measured_conventions(convention: Convention, call: Call, exercise: Exercise)
     except (*MISFITS, ArithmeticError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
+
+
+def _numbers_of(subject: Subject) -> list[int]:
+    """Return the whole numbers that a subject's source has apart from its comments, and the constants of its file that it names; the first ones."""
+    source = without_comments(subject.used_source)
+    constants = vars(subject.module) if subject.module is not None else {}
+    found = [int(each) for each in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", source)]
+    named = [constants.get(name) for name in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", source)]
+    return [*dict.fromkeys([*(each for each in named if type(each) is int), *found])][:MOST_NUMBERS]
 
 
 def main_output(answer: Any, exercise: Exercise) -> Any:
