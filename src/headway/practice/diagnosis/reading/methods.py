@@ -139,14 +139,13 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     signature = inspect.signature(method)
     operands = [*signature.parameters.values()][1:]
     attends = _attends(method.__name__, [each.name for each in operands])
-    needed = {*method.__code__.co_names} & _stored_by(owner.__init__) if attends else set()
+    needed = {*method.__code__.co_names} & _attributes_of(owner.__init__, r"STORE_ATTR") if attends else set()
     if needed and not _are_settings(owner, needed):
         return None
-    known = {*method.__globals__, *dir(owner)}
-    held = [name for name in method.__code__.co_names if name not in known]
+    held = _attributes_of(method) - {*dir(owner)}
     is_of_pairs = _is_of_pairs(method.__name__)
     settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
-    lists = [name for name in held if is_of_pairs and re.fullmatch(LISTED, name)]
+    lists = [name for name in sorted(held) if is_of_pairs and re.fullmatch(LISTED, name)]
 
     @functools.wraps(method)
     def called(*values: Any, **options: Any) -> Any:
@@ -181,11 +180,11 @@ def of_operands(owner: type) -> Callable[..., Any] | None:
     return called
 
 
-def _stored_by(constructor: Any) -> set[str]:
-    """Return the names of the attributes that a constructor assigns."""
-    if not inspect.isfunction(constructor):
+def _attributes_of(method: Any, operation: str = r"(LOAD|STORE)_(ATTR|METHOD)") -> set[str]:
+    """Return the names of the attributes that a method reads or assigns."""
+    if not inspect.isfunction(method):
         return set()
-    return {each.argval for each in dis.get_instructions(constructor) if each.opname == "STORE_ATTR"}
+    return {each.argval for each in dis.get_instructions(inspect.unwrap(method)) if re.fullmatch(operation, each.opname)}
 
 
 def _are_settings(owner: Any, names: Iterable[str]) -> bool:
