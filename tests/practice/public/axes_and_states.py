@@ -220,6 +220,40 @@ def pad_mask_of(ids):
         (('"-inf"), 0.0', '"inf"), 0.0'), ("ids == BLANK", "ids != BLANK")),
     ),
     Program(
+        "Translator.pad_mask",
+        "padding_mask",
+        """
+import torch.nn as nn
+
+pad_idx = 0
+
+class Translator(nn.Module):
+    def __init__(self, encoder, pad_idx):
+        super().__init__()
+        self.encoder = encoder
+        self.pad_idx = pad_idx
+
+    def pad_mask(self, tokens):
+        return (tokens != self.pad_idx)[:, None, None]
+
+    def forward(self, tokens):
+        return self.encoder(tokens, self.pad_mask(tokens))
+""",
+        (("!= self.pad_idx", "> self.pad_idx"),),
+    ),
+    Program(
+        "new_self_attn_mask",
+        "padding_mask",
+        """
+import torch
+
+def new_self_attn_mask(seq, pad_token_id):
+    hidden = torch.zeros(seq.shape).masked_fill(seq == pad_token_id, float("-inf"))
+    return hidden[:, None, None, :]
+""",
+        (("seq == pad_token_id", "seq <= pad_token_id"), ('"-inf"', '"inf"')),
+    ),
+    Program(
         "CausalMask",
         "causal_mask",
         """

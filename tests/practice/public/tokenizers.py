@@ -23,6 +23,40 @@ MERGE = """
 
 PROGRAMS = (
     Program(
+        "get_freqs",
+        "pair_counts",
+        """
+def get_freqs(token_ids, counts=None):
+    counts = {} if counts is None else counts
+    for pair in zip(token_ids, token_ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+""",
+        (("token_ids[1:]", "token_ids[2:]"), (", 0) + 1", ", 1) + 1")),
+    ),
+    Program(
+        "tallied",
+        "pair_counts",
+        """
+from collections import Counter
+
+def tallied(sequences):
+    return Counter(pair for each in sequences for pair in zip(each, each[1:]))
+""",
+    ),
+    Program(
+        "merge_couple",
+        "merge_pair",
+        """
+def merge_couple(couple, number, ids):
+    for place in range(len(ids) - 1):
+        if tuple(ids[place : place + 2]) == couple:
+            return ids[:place] + [number] + merge_couple(couple, number, ids[place + 2 :])
+    return ids
+""",
+        (("ids[place + 2 :])", "ids[place + 1 :])"), ("len(ids) - 1", "len(ids) - 2")),
+    ),
+    Program(
         "Tokenizer",
         "bpe_tokenizer",
         f"""
