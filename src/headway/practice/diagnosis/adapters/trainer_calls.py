@@ -54,7 +54,14 @@ def _tokens(held: Mapping[str, Any]) -> Mapping[Any, Any]:
     """Return the tokens by id, empty if they are not held."""
     found = [value for name, value in held.items() if re.fullmatch(VOCAB, name)]
     by_id = [each if isinstance(each, dict) else dict(enumerate(each)) for each in found if isinstance(each, dict | list)]
-    return next((each for each in by_id if each and all(type(key) is int for key in each)), {})
+    return next(
+        (
+            each
+            for each in by_id
+            if each and all(type(key) is int and isinstance(token, str | bytes | tuple) for key, token in each.items())
+        ),
+        {},
+    )
 
 
 def _token(part: Any, tokens: Mapping[Any, Any]) -> Any:
