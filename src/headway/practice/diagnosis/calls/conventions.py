@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
@@ -18,10 +20,6 @@ PLAIN = Convention()
 
 MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 """Exceptions of a convention's encoding or decoding that mean that it does not apply."""
-
-
-MOST_NUMBERS = 12
-"""Numbers of a source that conventions are made of."""
 
 
 def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
@@ -39,9 +37,14 @@ def alternatives(group: Sequence[Convention], call: Call, exercise: Exercise) ->
 
 
 def measured_conventions(convention: Convention, call: Call, exercise: Exercise) -> Sequence[Convention]:
-    """Return the convention itself, or those of the numbers in its source, or those measured from its output without its further values."""
-    if convention.of_number is not None:
-        return [each for number in _numbers_of(call.subject) if (each := convention.of_number(number)) is not None]
+    """Return the convention itself, or with a number of the source, or those measured from the function's output without its further values."""
+    if convention.by_number is not None and convention.name is not None:
+        numbers, by_number = _numbers_of(call.subject), convention.by_number
+        return [
+            replace(convention, name=convention.name.format(number=number), encode=partial(by_number, number), by_number=None)
+            for place, number in enumerate(numbers)
+            if place == convention.place
+        ]
     if convention.reads is None:
         return [convention]
     try:
@@ -52,12 +55,12 @@ def measured_conventions(convention: Convention, call: Call, exercise: Exercise)
 
 
 def _numbers_of(subject: Subject) -> list[int]:
-    """Return the whole numbers that a subject's source has apart from its comments, and the constants of its file that it names; the first ones."""
+    """Return the whole numbers that a subject's source has apart from its comments, and the constants of its file that it names; without 0 and 1."""
     source = without_comments(subject.used_source)
     constants = vars(subject.module) if subject.module is not None else {}
     found = [int(each) for each in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", source)]
     named = [constants.get(name) for name in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", source)]
-    return [*dict.fromkeys([*(each for each in named if type(each) is int), *found])][:MOST_NUMBERS]
+    return [*dict.fromkeys(each for each in (*named, *found) if type(each) is int and each > 1)]
 
 
 def main_output(answer: Any, exercise: Exercise) -> Any:
