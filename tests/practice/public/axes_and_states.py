@@ -242,6 +242,26 @@ class Translator(nn.Module):
         (("!= self.pad_idx", "> self.pad_idx"),),
     ),
     Program(
+        "Block.causal_mask",
+        "causal_mask",
+        """
+import numpy as np
+
+class Block:
+    def __init__(self, cfg, attention):
+        self.cfg = cfg
+        self.attention = attention
+
+    def causal_mask(self, x_btd):
+        mask = np.tril(np.ones((x_btd.shape[1], x_btd.shape[1])))[None, None]
+        return np.tile(mask, (x_btd.shape[0], self.cfg.num_heads, 1, 1))
+
+    def __call__(self, x):
+        return self.attention(x, mask=self.causal_mask(x))
+""",
+        (("np.tril", "np.triu"), ("x_btd.shape[1])))", "x_btd.shape[1])), -1)")),
+    ),
+    Program(
         "new_self_attn_mask",
         "padding_mask",
         """

@@ -18,8 +18,11 @@ from headway.practice.roles import Roles
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 """Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
 
-SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device"
+SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device|(n|num)_heads?"
 """Pattern of the names of the settings of an instance that its method for a mask may read."""
+
+CONFIG = r"_?(cfg|config|args|hparams)"
+"""Pattern of the name of what holds the settings of an instance."""
 
 WORDS = r"_?(vocab(ulary)?|words?|word_?(freq(uencie)?s?|counts?|splits?)|corpus|splits|tokens|ids)"
 """Pattern of the names of the state of a tokenizer whose pairs its methods count or merge."""
@@ -100,7 +103,7 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
     makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",))
-    return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
+    return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{CONFIG}", each))}
 
 
 def _is_of_pairs(name: str) -> bool:
@@ -145,6 +148,7 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     held = _attributes_of(method) - {*dir(owner)}
     is_of_pairs = _is_of_pairs(method.__name__)
     settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
+    configs = [name for name in held if settings and not is_of_pairs and re.fullmatch(CONFIG, name)]
     lists = [name for name in sorted(held) if is_of_pairs and re.fullmatch(LISTED, name)]
 
     @functools.wraps(method)
@@ -152,6 +156,8 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
         instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
         for name in settings:
             object.__setattr__(instance, name, options.pop(name, None))
+        for name in configs:
+            object.__setattr__(instance, name, instance)
         for name in lists:
             object.__setattr__(instance, name, [])
         answer = method(instance, *values, **options)
