@@ -152,6 +152,8 @@ class Convention:
     is_whole  True if the steps are correct together only, so that a mistake in one of them is not one of this convention
     leaves_out  True if some outputs are not compared, so that mistakes are first looked for under the other conventions
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
+    by_number  (whole number, probe inputs) → inputs in this convention, in place of `encode`; the name has the placeholder {number}
+    place     index of the number among those of the source and the constants of the file that it names
 
     The patterns are regular expressions; a convention is tried only if all that are given match.
     """
@@ -173,6 +175,8 @@ class Convention:
     is_whole: bool = False
     leaves_out: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
+    by_number: Callable[[int, Inputs], Inputs | None] | None = None
+    place: int | None = None
 
 
 def optional(*others: Convention) -> tuple[Convention, ...]:

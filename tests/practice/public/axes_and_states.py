@@ -196,6 +196,84 @@ def PadMask(padded_input, input_lengths):
         ((">= input", "> input"),),
     ),
     Program(
+        "real_token_mask",
+        "padding_mask",
+        """
+import numpy as np
+
+def real_token_mask(tokens, pad_token_id=31999):
+    return (tokens != pad_token_id)[:, None, None, :]
+""",
+        (("!= pad_token_id", "> pad_token_id"), ("[:, None, None, :]", "[:, None, :, None]")),
+    ),
+    Program(
+        "pad_mask_of",
+        "padding_mask",
+        """
+import torch
+
+BLANK = 40100
+
+def pad_mask_of(ids):
+    return torch.where(ids == BLANK, float("-inf"), 0.0).unsqueeze(1)
+""",
+        (('"-inf"), 0.0', '"inf"), 0.0'), ("ids == BLANK", "ids != BLANK")),
+    ),
+    Program(
+        "Translator.pad_mask",
+        "padding_mask",
+        """
+import torch.nn as nn
+
+pad_idx = 0
+
+class Translator(nn.Module):
+    def __init__(self, encoder, pad_idx):
+        super().__init__()
+        self.encoder = encoder
+        self.pad_idx = pad_idx
+
+    def pad_mask(self, tokens):
+        return (tokens != self.pad_idx)[:, None, None]
+
+    def forward(self, tokens):
+        return self.encoder(tokens, self.pad_mask(tokens))
+""",
+        (("!= self.pad_idx", "> self.pad_idx"),),
+    ),
+    Program(
+        "Block.causal_mask",
+        "causal_mask",
+        """
+import numpy as np
+
+class Block:
+    def __init__(self, cfg, attention):
+        self.cfg = cfg
+        self.attention = attention
+
+    def causal_mask(self, x_btd):
+        mask = np.tril(np.ones((x_btd.shape[1], x_btd.shape[1])))[None, None]
+        return np.tile(mask, (x_btd.shape[0], self.cfg.num_heads, 1, 1))
+
+    def __call__(self, x):
+        return self.attention(x, mask=self.causal_mask(x))
+""",
+        (("np.tril", "np.triu"), ("x_btd.shape[1])))", "x_btd.shape[1])), -1)")),
+    ),
+    Program(
+        "new_self_attn_mask",
+        "padding_mask",
+        """
+import torch
+
+def new_self_attn_mask(seq, pad_token_id):
+    hidden = torch.zeros(seq.shape).masked_fill(seq == pad_token_id, float("-inf"))
+    return hidden[:, None, None, :]
+""",
+        (("seq == pad_token_id", "seq <= pad_token_id"), ('"-inf"', '"inf"')),
+    ),
+    Program(
         "CausalMask",
         "causal_mask",
         """

@@ -6,6 +6,32 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
+        "Writer.generate",
+        "generate",
+        """
+import torch
+import torch.nn as nn
+
+class Writer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+
+    @torch.no_grad()
+    def generate(self, start_ids, device, wishes):
+        ids = torch.tensor([[int(each) for each in start_ids]], device=device)
+        for _ in range(wishes.max_new_tokens):
+            logits, _ = self(ids[:, -self.config.block_size :])
+            logits = logits[:, -1] / wishes.temperature
+            if wishes.top_k is not None:
+                fewest = torch.topk(logits, min(wishes.top_k, logits.size(-1))).values[:, [-1]]
+                logits = logits.masked_fill(logits < fewest, float("-inf"))
+            ids = torch.cat((ids, torch.multinomial(logits.softmax(-1), 1)), 1)
+        return ids
+""",
+        (("logits[:, -1]", "logits[:, 0]"), ("range(wishes.max_new_tokens)", "range(wishes.max_new_tokens + 1)")),
+    ),
+    Program(
         "sample",
         "sample",
         """

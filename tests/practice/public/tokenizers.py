@@ -21,7 +21,128 @@ MERGE = """
         return symbols
 """
 
+TRAINING = """
+def joined(ids, pair, number):
+    out = []
+    while ids:
+        is_pair = tuple(ids[:2]) == pair
+        out.append(number if is_pair else ids[0])
+        ids = ids[2:] if is_pair else ids[1:]
+    return out
+
+def most_frequent(ids):
+    counts = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return max(counts, key=counts.get)
+"""
+
 PROGRAMS = (
+    Program(
+        "BytePairTokenizer",
+        "bpe_train",
+        f"""{TRAINING}
+class BytePairTokenizer:
+    def train(self, text, vocab_size):
+        ids = list(text.encode("utf-8"))
+        self.merges = {{}}
+        self.vocab = {{place: bytes([place]) for place in range(256)}}
+        for number in range(256, vocab_size):
+            pair = most_frequent(ids)
+            ids = joined(ids, pair, number)
+            self.merges[pair] = number
+            self.vocab[number] = self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+
+    def encode(self, text): ...
+""",
+        (
+            ("ids = joined(ids, pair, number)", "joined(ids, pair, number)"),
+            ("range(256, vocab_size)", "range(256, vocab_size - 1)"),
+            ("key=counts.get", "key=lambda pair: -counts[pair]"),
+        ),
+    ),
+    Program(
+        "BPETokenizer",
+        "bpe_train",
+        f"""{TRAINING}
+class BPETokenizer:
+    def __init__(self, vocab_size):
+        self.vocab_size = vocab_size
+        self.merges = {{}}
+        self.vocab = []
+
+    def train(self, text):
+        ids = list(text.encode("utf-8"))
+        for number in range(256, self.vocab_size):
+            pair = most_frequent(ids)
+            ids = joined(ids, pair, number)
+            self.merges[pair] = number
+        self.vocab = ids
+        return ids
+""",
+        (("key=counts.get", "key=lambda pair: -counts[pair]"), ("ids[2:] if is_pair", "ids[1:] if is_pair")),
+    ),
+    Program(
+        "bpe_encode",
+        "bpe_encode",
+        """
+def bpe_encode(text, vocab, vocab_scores):
+    ids = [vocab.index(each) for each in text]
+    while True:
+        best, chosen = -1e10, None
+        for place in range(len(ids) - 1):
+            text = vocab[ids[place]] + vocab[ids[place + 1]]
+            found = vocab.index(text) if text in vocab else -1
+            if found != -1 and vocab_scores[found] > best:
+                best, chosen = vocab_scores[found], (place, found)
+        if chosen is None:
+            return ids
+        place, found = chosen
+        ids = [*ids[:place], found, *ids[place + 2 :]]
+""",
+        (
+            ("vocab_scores[found] > best", "-vocab_scores[found] > best"),
+            ("*ids[place + 2 :]", "*ids[place + 1 :]"),
+            ("range(len(ids) - 1)", "range(len(ids) - 2)"),
+        ),
+    ),
+    Program(
+        "get_freqs",
+        "pair_counts",
+        """
+def get_freqs(token_ids, counts=None):
+    counts = {} if counts is None else counts
+    for pair in zip(token_ids, token_ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+""",
+        (("token_ids[1:]", "token_ids[2:]"), (", 0) + 1", ", 1) + 1")),
+    ),
+    Program(
+        "tallied",
+        "pair_counts",
+        """
+from collections import Counter
+
+def tallied(sequences):
+    return Counter(pair for each in sequences for pair in zip(each, each[1:]))
+""",
+    ),
+    Program(
+        "merge_couple",
+        "merge_pair",
+        """
+def merge_couple(couple, number, ids):
+    for place in range(len(ids) - 1):
+        if tuple(ids[place : place + 2]) == couple:
+            return ids[:place] + [number] + merge_couple(couple, number, ids[place + 2 :])
+    return ids
+""",
+        (("ids[place + 2 :])", "ids[place + 1 :])"), ("len(ids) - 1", "len(ids) - 2")),
+    ),
     Program(
         "Tokenizer",
         "bpe_tokenizer",

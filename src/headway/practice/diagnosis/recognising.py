@@ -87,7 +87,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if likely and likely[0].name in ("learned_positions", "embed") and re.search(SINUSOIDAL, _source_of_positions(subject)):
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
-        likely, possible = ([each for each in group if each.name != "rotary"] for group in (likely, possible))
+        likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
     if likely and likely[0].name == "qkv_projection" and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
@@ -196,8 +196,10 @@ FORMS_OF_FUNCTIONS = (
     (r"(?is)\A(?=.*\b(params|weights|p|w)\b)(?=.*\b\w*(emb|wte)\w*(['\"]\])?\[)", ("gpt2",)),
     (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
     (JOINS_A_PAIR, ("merge_pair",)),
+    (r"zip\((\w+)(\[0?:(-1)?\])?, *\1\[1:\]\)", ("pair_counts",)),
 )
-"""The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list."""
+"""The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list;
+what goes through adjacent tokens."""
 
 
 def as_form(subject: Subject) -> Exercise | None:
@@ -227,7 +229,7 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
     return exercise("bpe_tokenizer") if "merge" in subject.own_source else _first_correct(subject, ("bpe_tokenizer",))
 
 
-OF_MASK = r"(?i)(build|make|create|get|generate)_(attention|attn)_mask"
+OF_MASK = r"(?i)((build|make|create|get|generate|new|compute)_)?((self|cross|encoder|enc)_)?(attention|attn)_mask"
 """Pattern of the names of functions that make a mask of a kind that the name does not say."""
 
 

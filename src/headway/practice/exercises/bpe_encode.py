@@ -159,8 +159,22 @@ MERGES = (
     Convention(encode=changed(merges=ranks)),
     Convention(encode=changed(merges=ranks), steps={"join": _joined_tokens}, role="merges", named="rank"),
     Convention(encode=lambda inputs: without(inputs, "merges"), role="vocab"),
+    Convention(encode=lambda inputs: without(inputs, "merges"), steps={"join": _joined_tokens}, role="scores"),
 )
+
+
+def _with_scores(made: Callable[[bytes], str | bytes]) -> Callable[[Inputs], Inputs]:
+    """Return an encoding with the tokens in order and their scores, which fall with the rank, as of SentencePiece."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        tokens = list(ranks(inputs["merges"]))
+        return inputs | {"vocab": [*map(made, tokens)], "scores": [-float(place) for place in range(len(tokens))]}
+
+    return encode
+
+
 VOCABS = optional(
+    Convention(encode=_with_scores(lambda token: token.decode("latin-1")), role="scores"),
     Convention(encode=lambda inputs: inputs | {"vocab": vocabulary(inputs["merges"])}, role="vocab"),
     Convention(encode=lambda inputs: inputs | {"vocab": ranks(inputs["merges"])}, role="vocab"),
     Convention(
@@ -185,6 +199,7 @@ GIVEN = (
         named=r"ids|tokens",
     ),
     Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), decode=_of_texts),
+    Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), role="scores"),
 )
 CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")
@@ -236,7 +251,14 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None), Role("max_rank", neutral=None)),
+    roles=(
+        ROLES("text"),
+        ROLES("merges"),
+        ROLES("vocab"),
+        ROLES("scores"),
+        ROLES("special_tokens", neutral=None),
+        Role("max_rank", neutral=None),
+    ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS, WHOLE),

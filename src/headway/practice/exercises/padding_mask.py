@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
@@ -108,16 +109,12 @@ FREE_ID = 61
 """Id that no probe has."""
 
 
-def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
-    """Return an encoding with this id in place of padding, and another in place of tokens that have it."""
-
-    def encode(inputs: Inputs) -> Inputs:
-        if "pad_id" in inputs:
-            return inputs
-        x = numpy.where(inputs["x"] == pad_id, FREE_ID, inputs["x"])
-        return inputs | {"x": numpy.where(x == 0, pad_id, x)}
-
-    return encode
+def _with_pad_id(pad_id: int, inputs: Inputs) -> Inputs:
+    """Return the inputs with this id in place of padding, and another in place of tokens that have it."""
+    if "pad_id" in inputs:
+        return inputs
+    x = numpy.where(inputs["x"] == pad_id, FREE_ID, inputs["x"])
+    return inputs | {"x": numpy.where(x == 0, pad_id, x)}
 
 
 def _as_mask(inputs: Inputs) -> Inputs | None:
@@ -149,13 +146,15 @@ TAKES = optional(
     Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
+MOST_NUMBERS = 8
 PAD_IDS = optional(
-    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
     *(
-        Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x", source=rf"(?<![\w.]){pad_id}\b")
-        for pad_id in (2, 3, 50257, 50258, 50259, 100257)
+        Convention(TEXTS["default_pad_id"].format(number=pad_id), partial(_with_pad_id, pad_id), role="x")
+        for pad_id in (1, -1, -100, 50256)
     ),
+    *(Convention(TEXTS["default_pad_id"], role="x", by_number=_with_pad_id, place=place) for place in range(MOST_NUMBERS)),
 )
+"""The id of padding; any other than the usual ones is a number of the source, or a constant that it names."""
 
 
 def probes() -> tuple[Probe, ...]:

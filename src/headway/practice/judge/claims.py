@@ -45,7 +45,7 @@ def claim_of(subject: str, trial: Any, *, is_whole: bool) -> Claim:
 
 def _index(group: tuple[Convention, ...], chosen: Convention, call: Any) -> int:
     """Return a convention's index; one that was measured from the function has that of the alternative that measures it."""
-    same = [index for index, each in enumerate(group) if each is chosen]
+    same = [index for index, each in enumerate(group) if each is chosen or (each.by_number is not None and each.place == chosen.place)]
     measuring = [index for index, each in enumerate(group) if each.reads is not None]
     return (same or [index for index in measuring if may_apply(group[index], call)] or measuring or [0])[0]
 

@@ -53,6 +53,8 @@ class Form:
         """Return the mask as booleans; unchanged if it masks the wrong positions, is not low enough or contains NaN."""
         if not isinstance(answer, numpy.ndarray) or not answer.size:
             return answer
+        if self.is_hidden and not numpy.isin(answer, (0, 1)).all():  # the form was measured where nothing is masked
+            return Form(is_additive=True, fill=float(answer.min())).read(answer)
         if not self.is_additive:
             return (answer == 0) if self.is_hidden else (answer != 0)
         if numpy.isnan(answer).any() or not self.fill <= LOW:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
+from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.instance_calls import instance_calls
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Exercise
-from headway.practice.recipes.toy_model import ToyModel
+from headway.practice.diagnosis.reading.subject import Subject, parsed
+from headway.practice.diagnosis.reading.trees import attributes_of
+from headway.practice.exercise import Exercise, Role
+from headway.practice.recipes.toy_model import Fields, ToyModel
 
 
 class FunctionCall(LikeliestCall):
@@ -71,9 +74,34 @@ OF_TOKENS = r"^(?!.*(num|count|per_?sec|time|prob)).*(tokens?|ids|sequences?|tex
 def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a function or class that generates."""
     if not inspect.isclass(subject.value):
-        return function_calls(subject, exercise, library, FunctionCall)
+        return function_calls(_with_options_apart(subject, exercise.roles), exercise, library, FunctionCall)
     calls = instance_calls(subject, exercise, library)
     return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
+
+
+def _with_options_apart(subject: Subject, roles: Sequence[Role]) -> Subject:
+    """Return a function that reads its options as attributes of one operand as a function of the options; any other function as it is."""
+    for parameter in subject.parameters:
+        names = [*dict.fromkeys(attributes_of(parameter.name, parsed(subject.own_source)))]
+        named = [name for name in names if any(fits_name(name, role) for role in roles)]
+        if named and not any(fits_name(parameter.name, role) for role in roles):
+            return replace(subject, value=_of_options(subject, parameter.name, named, names))
+    return subject
+
+
+def _of_options(subject: Subject, operand: str, named: Sequence[str], names: Sequence[str]) -> Callable[..., Any]:
+    """Return a function whose operand of options is built from the options, those without a name of a role being None."""
+    kept = [each for each in subject.parameters if each.name != operand]
+    taken = [each.name for each in kept]
+
+    @functools.wraps(subject.value)
+    def called(**given: Any) -> Any:
+        options = Fields({name: given.get(name) for name in names})
+        return subject.value(**{name: given[name] for name in taken if name in given}, **{operand: options})
+
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in named if name not in taken]
+    called.__signature__ = inspect.Signature([*kept, *own])  # type: ignore[attr-defined]
+    return called
 
 
 def _reset_models(arguments: Mapping[str, Any]) -> None:

@@ -356,9 +356,13 @@ def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) ->
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
     method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
     is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
-    guesses = [base for base, pattern in GUESSED.items() if re.search(pattern, subject.code)]
-    bases = [base for base in SIZES if base in guesses or not (base in GUESSED or (base == "characters" and WITH_MARK in guesses))]
-    ways = itertools.product(bases, (True,) if is_list else (False, True))
+    ways = itertools.product(bases_of(subject), (True,) if is_list else (False, True))
     return [
-        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in guesses) for base, is_listed in ways
+        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in GUESSED) for base, is_listed in ways
     ]
+
+
+def bases_of(subject: Subject) -> list[str]:
+    """Return the keys of SIZES that a tokenizer's source may mean."""
+    guesses = [base for base, pattern in GUESSED.items() if re.search(pattern, subject.code)]
+    return [base for base in SIZES if base in guesses or not (base in GUESSED or (base == "characters" and WITH_MARK in guesses))]

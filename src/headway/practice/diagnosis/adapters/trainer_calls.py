@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.adapters.tokenizer_calls import SIZES, TokenizerCall
+from headway.practice.diagnosis.adapters.tokenizer_calls import TokenizerCall, bases_of
 from headway.practice.diagnosis.calls.binding import Binding, fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.reading.methods import TRAINING
@@ -54,7 +54,14 @@ def _tokens(held: Mapping[str, Any]) -> Mapping[Any, Any]:
     """Return the tokens by id, empty if they are not held."""
     found = [value for name, value in held.items() if re.fullmatch(VOCAB, name)]
     by_id = [each if isinstance(each, dict) else dict(enumerate(each)) for each in found if isinstance(each, dict | list)]
-    return next((each for each in by_id if each and all(type(key) is int for key in each)), {})
+    return next(
+        (
+            each
+            for each in by_id
+            if each and all(type(key) is int and isinstance(token, str | bytes | tuple) for key, token in each.items())
+        ),
+        {},
+    )
 
 
 def _token(part: Any, tokens: Mapping[Any, Any]) -> Any:
@@ -77,4 +84,4 @@ def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     taken = [*subject.parameters, *parameters_of(getattr(subject.value, method), is_bound=True)]
     special = [role.name for role in exercise.roles if role.name == "special_tokens" and any(fits_name(each.name, role) for each in taken)]
     binding = Binding({name: roles[name] for name in ("text", "num_merges", *special)})
-    return [TrainerCall(subject, binding, library, base=base) for base in SIZES]
+    return [TrainerCall(subject, binding, library, base=base) for base in bases_of(subject)]

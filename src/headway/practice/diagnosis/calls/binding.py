@@ -318,5 +318,5 @@ def fits_name(name: str, role: Role) -> bool:
 def _spellings(name: str) -> tuple[str, ...]:
     """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
     plain = name.lower().strip("_")
-    without_axes = re.sub(r"(?<=[a-z0-9])_[A-Z]{1,6}$", "", name).lower().strip("_")  # mask_TT
+    without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z]{1,6}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
     return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain), without_axes)))

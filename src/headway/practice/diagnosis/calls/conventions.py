@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
 
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Convention, Exercise, Inputs
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import SEVERAL_VALUES
@@ -34,7 +37,14 @@ def alternatives(group: Sequence[Convention], call: Call, exercise: Exercise) ->
 
 
 def measured_conventions(convention: Convention, call: Call, exercise: Exercise) -> Sequence[Convention]:
-    """Return the convention itself, or the conventions measured from the function's output without its further values."""
+    """Return the convention itself, or with a number of the source, or those measured from the function's output without its further values."""
+    if convention.by_number is not None and convention.name is not None:
+        numbers, by_number = _numbers_of(call.subject), convention.by_number
+        return [
+            replace(convention, name=convention.name.format(number=number), encode=partial(by_number, number), by_number=None)
+            for place, number in enumerate(numbers)
+            if place == convention.place
+        ]
     if convention.reads is None:
         return [convention]
     try:
@@ -42,6 +52,15 @@ def measured_conventions(convention: Convention, call: Call, exercise: Exercise)
     except (*MISFITS, ArithmeticError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
+
+
+def _numbers_of(subject: Subject) -> list[int]:
+    """Return the whole numbers that a subject's source has apart from its comments, and the constants of its file that it names; without 0 and 1."""
+    source = without_comments(subject.used_source)
+    constants = vars(subject.module) if subject.module is not None else {}
+    found = [int(each) for each in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", source)]
+    named = [constants.get(name) for name in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", source)]
+    return [*dict.fromkeys(each for each in (*named, *found) if type(each) is int and each > 1)]
 
 
 def main_output(answer: Any, exercise: Exercise) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.calling import libraries_for
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES
-from headway.practice.diagnosis.reading.subject import Subject, without_comments
+from headway.practice.diagnosis.reading.methods import ENCODING
+from headway.practice.diagnosis.reading.subject import Subject, defines, first_method, without_comments
 from headway.practice.exercise import Exercise
 from headway.practice.exercises.transformer_block import SEES_ALL
 from headway.practice.message import Message
@@ -195,8 +196,10 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
 
 
 def _tokenizers(subject: Subject) -> list[str]:
-    """Return the training alone for a class that does not decode."""
-    return ["bpe_tokenizer" if re.search(r"def _*(de(code|tokeni[sz]e)|inverse)", subject.used_source) else "bpe_train"]
+    """Return the training alone for a class that does not decode, or leaves out the body of its encoding."""
+    is_left_out = any(defines(subject.value, name) for name in ENCODING) and not first_method(subject.value, ENCODING)
+    decodes = re.search(r"def _*(de(code|tokeni[sz]e)|inverse)", subject.used_source) is not None
+    return ["bpe_tokenizer" if decodes and not is_left_out else "bpe_train"]
 
 
 def _activations(name: str) -> Callable[[Subject], list[str]]:

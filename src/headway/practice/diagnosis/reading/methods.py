@@ -18,8 +18,11 @@ from headway.practice.roles import Roles
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 """Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
 
-SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device"
+SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device|(n|num)_heads?"
 """Pattern of the names of the settings of an instance that its method for a mask may read."""
+
+CONFIG = r"_?(cfg|config|args|hparams)"
+"""Pattern of the name of what holds the settings of an instance."""
 
 WORDS = r"_?(vocab(ulary)?|words?|word_?(freq(uencie)?s?|counts?|splits?)|corpus|splits|tokens|ids)"
 """Pattern of the names of the state of a tokenizer whose pairs its methods count or merge."""
@@ -100,7 +103,7 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
     makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",))
-    return {each for each in attributes if not (makes_mask and re.fullmatch(SETTINGS, each))}
+    return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{CONFIG}", each))}
 
 
 def _is_of_pairs(name: str) -> bool:
@@ -139,20 +142,22 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     signature = inspect.signature(method)
     operands = [*signature.parameters.values()][1:]
     attends = _attends(method.__name__, [each.name for each in operands])
-    needed = {*method.__code__.co_names} & _stored_by(owner.__init__) if attends else set()
+    needed = {*method.__code__.co_names} & _attributes_of(owner.__init__, r"STORE_ATTR") if attends else set()
     if needed and not _are_settings(owner, needed):
         return None
-    known = {*method.__globals__, *dir(owner)}
-    held = [name for name in method.__code__.co_names if name not in known]
+    held = _attributes_of(method) - {*dir(owner)}
     is_of_pairs = _is_of_pairs(method.__name__)
     settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
-    lists = [name for name in held if is_of_pairs and re.fullmatch(LISTED, name)]
+    configs = [name for name in held if settings and not is_of_pairs and re.fullmatch(CONFIG, name)]
+    lists = [name for name in sorted(held) if is_of_pairs and re.fullmatch(LISTED, name)]
 
     @functools.wraps(method)
     def called(*values: Any, **options: Any) -> Any:
         instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
         for name in settings:
             object.__setattr__(instance, name, options.pop(name, None))
+        for name in configs:
+            object.__setattr__(instance, name, instance)
         for name in lists:
             object.__setattr__(instance, name, [])
         answer = method(instance, *values, **options)
@@ -181,11 +186,11 @@ def of_operands(owner: type) -> Callable[..., Any] | None:
     return called
 
 
-def _stored_by(constructor: Any) -> set[str]:
-    """Return the names of the attributes that a constructor assigns."""
-    if not inspect.isfunction(constructor):
+def _attributes_of(method: Any, operation: str = r"(LOAD|STORE)_(ATTR|METHOD)") -> set[str]:
+    """Return the names of the attributes that a method reads or assigns."""
+    if not inspect.isfunction(method):
         return set()
-    return {each.argval for each in dis.get_instructions(constructor) if each.opname == "STORE_ATTR"}
+    return {each.argval for each in dis.get_instructions(inspect.unwrap(method)) if re.fullmatch(operation, each.opname)}
 
 
 def _are_settings(owner: Any, names: Iterable[str]) -> bool:

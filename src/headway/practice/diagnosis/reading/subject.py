@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import linecache
@@ -291,8 +292,19 @@ def defines(value: Any, name: str) -> bool:
 
 
 def first_method(value: Any, names: Sequence[str]) -> str:
-    """Return the first of these methods that a class defines, or an empty string."""
-    return next((name for name in names if defines(value, name)), "")
+    """Return the first of these methods that a class defines with a body, or an empty string."""
+    return next((name for name in names if defines(value, name) and not _is_left_out(getattr(value, name))), "")
+
+
+def _is_left_out(method: Any) -> bool:
+    """Return True for a method without a body: `def encode(self, text): ...`."""
+    code = getattr(method, "__code__", None)
+    return (
+        code is not None
+        and not code.co_names
+        and all(each is None or each == method.__doc__ for each in code.co_consts)
+        and {each.opname for each in dis.get_instructions(code)} <= {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    )
 
 
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:

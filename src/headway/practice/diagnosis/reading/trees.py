@@ -38,6 +38,14 @@ def in_branches(statement: ast.If | ast.Try) -> list[ast.stmt]:
     return [*statement.body, *handlers, *statement.orelse]
 
 
+def attributes_of(name: str, tree: ast.AST) -> list[str]:
+    """Return the attributes that a tree reads of a name; none if it uses the name in another way."""
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
+    read = [node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == name]
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    return read if len(read) == len(uses) else []
+
+
 def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
     """Return True for an attribute of self."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
