@@ -62,7 +62,8 @@ def _two_masks(parameters: Sequence[inspect.Parameter], role_of: Mapping[str, Ro
     masks = [each.name for each in parameters if "mask" in each.name.lower() and each.default is None]
     padding = [name for name in masks if "pad" in name.lower()]
     own = next((role for name, role in role_of.items() if name in masks and role.name == "mask"), None)
-    if len(masks) != 2 or len(padding) != 1 or own is None or any(_is_tested(name, source) for name in masks):
+    is_of_one = own is not None and sum(name in role_of for name in masks) == 1  # a decoder layer has one for each attention
+    if len(masks) != 2 or len(padding) != 1 or not is_of_one or own is None or any(_is_tested(name, source) for name in masks):
         return {}
     return {name: Role(f"{NO_EFFECT}{name}", size_of=_no_padding) if name in padding else own for name in masks}
 
