@@ -70,7 +70,8 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     construction = first.construction
     sample, instance = first.sample(exercise)
     given = {role.name for role in construction.constructor.role_of.values()}
-    given |= {f"{part}_{kind}" for kind in ("weight", "bias") if f"fused_{kind}" in given for part in PARTS[:3]}
+    if "fused_weight" in given:  # `in_proj_bias` alone is a flag
+        given |= {f"{part}_{kind}" for kind in ("weight", "bias") if f"fused_{kind}" in given for part in PARTS[:3]}
     own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and role.name in given)))
     slots = slots_of(instance, first.subject.value.__module__) if instance is not None else []
     slots = [slot for slot in slots if not is_given(slot, construction, sample)]

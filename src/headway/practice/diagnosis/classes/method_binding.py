@@ -76,7 +76,13 @@ def _is_tested(name: str, source: str) -> bool:
 def _may_be_left_out(parameter: inspect.Parameter, role_of: Mapping[str, Role], source: str) -> bool:
     """Return True for a mask that is required, but may be None: by its annotation, or because the method asks whether it is."""
     role, name = role_of.get(parameter.name), parameter.name
-    if role is None or role.name != "mask" or role.neutral is not MISSING or parameter.default is not parameter.empty:
+    if (
+        role is None
+        or role.name != "mask"
+        or "mask" not in name.lower()
+        or role.neutral is not MISSING
+        or parameter.default is not parameter.empty
+    ):
         return False
     return re.search(r"\b(Optional|None)\b", str(parameter.annotation)) is not None or _is_tested(name, source)
 
