@@ -22,11 +22,10 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
-from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
-from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
+from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
     VARIATIONS,
@@ -36,7 +35,6 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
-from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.classes.configs import missing_field
@@ -312,9 +310,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_text = (
-        default_cause(subject, exercise) or shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject)
-    )
+    of_text = default_cause(subject, exercise) or cause_of_text(subject)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)

@@ -18,9 +18,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
-from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
-from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
+from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.trials import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -78,7 +76,7 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
         return verdict
     subject = verdict.trial.call.subject
     unknown_name = undefined(subject) if verdict.status == "could not run" else None
-    cause = unknown_name or shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject)
+    cause = unknown_name or cause_of_text(subject)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

@@ -183,7 +183,7 @@ class TokenizerCall(Call):
     def takes_units(self) -> bool:
         """True for a tokenizer whose texts are lists of numbers, several at once."""
         method = first_method(self.subject.value, ENCODING)
-        return method is not None and any(
+        return bool(method) and any(
             re.search(UNITS, str(each.annotation)) for each in parameters_of(getattr(self.subject.value, method), is_bound=True)[:1]
         )
 

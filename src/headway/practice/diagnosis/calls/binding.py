@@ -81,24 +81,27 @@ def _weights_not_read(subject: Subject, roles: Sequence[Role]) -> list[str]:
     """Return the required parameters for weights that a function never reads, of a part without weights: those of its caller."""
     if inspect.isclass(subject.value) or any(role.is_weight for role in roles):
         return []
-    needed = [
-        each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
-    ]
-    return [name for name in needed if re.fullmatch(WEIGHT, name) and len(re.findall(rf"\b{name}\b", subject.code)) == 1]
+    return [name for name in _unlisted(subject, roles) if re.fullmatch(WEIGHT, name) and len(re.findall(rf"\b{name}\b", subject.code)) == 1]
 
 
 def _written_only(subject: Subject, roles: Sequence[Role]) -> list[str]:
     """Return the required parameters of a function for arrays that it writes its output into: `out[i] = …`, and never reads."""
     if inspect.isclass(subject.value) or all(role.name != "x" for role in roles):
         return []
-    needed = [
-        each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
-    ]
-    written = {name: len(re.findall(rf"(?m)^\s+{name}\[.*?\] *=(?!=)|\breturn {name}$", subject.code)) for name in needed}
+    written = {
+        name: len(re.findall(rf"(?m)^\s+{name}\[.*?\] *=(?!=)|\breturn {name}$", subject.code)) for name in _unlisted(subject, roles)
+    }
     return [
         name
         for name, count in written.items()
         if count and f"{name}[" in subject.code and len(re.findall(rf"\b{name}\b", subject.code)) == 1 + count
+    ]
+
+
+def _unlisted(subject: Subject, roles: Sequence[Role]) -> list[str]:
+    """Return the required parameters whose names no role lists."""
+    return [
+        each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
     ]
 
 

@@ -11,6 +11,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.two_masks import first_output
 from headway.practice.message import EMPTY, joined
 from headway.practice.outputs import is_same, precision
 from headway.practice.texts import Texts
@@ -42,10 +43,5 @@ def _has_effect(call: Call, arguments: Mapping[str, Any], name: str) -> bool:
     """Return True if other numbers in an operand change the output."""
     given = as_numbers(arguments[name])
     other = call.array(numpy.random.default_rng(19).standard_normal(given.shape).astype(given.dtype))
-    first, second = (_output(call, each) for each in (arguments, {**arguments, name: other}))
+    first, second = (first_output(call, each) for each in (arguments, {**arguments, name: other}))
     return not is_same(first, second, precision(first))
-
-
-def _output(call: Call, arguments: Mapping[str, Any]) -> numpy.ndarray:
-    answer = call.invoke(arguments)
-    return numpy.asarray(as_numbers(answer[0] if isinstance(answer, tuple) else answer))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from headway.practice.diagnosis.classes.children import METHODS
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
@@ -14,7 +15,6 @@ TEXTS = Texts("diagnosis")
 WEIGHTED = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm1d", "Embedding", "Conv1d", "MultiheadAttention", "TransformerEncoderLayer")
 """Layers of torch with weights."""
 
-CALLS = ("forward", "__call__")
 MOVES = ("to", "cuda", "cpu", "float", "half", "double")
 """Methods of a layer that return it."""
 
@@ -22,7 +22,7 @@ MOVES = ("to", "cuda", "cpu", "float", "half", "double")
 def made_in_call_cause(subject: Subject) -> Cause | None:
     """Return the cause for a layer with weights that the call of a class makes and applies; None if there is none."""
     tree = definitions(parsed(subject.text)).get(subject.name)
-    calls = [node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef) and node.name in CALLS]
+    calls = [node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef) and node.name in METHODS]
     if not isinstance(tree, ast.ClassDef):
         return None
     for node in (each for call in calls for each in ast.walk(call)):

@@ -63,23 +63,24 @@ def _dropped(trial: Trial, probe: Probe, name: str, other: str) -> str | None:
     call = trial.call
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     unmasked = {each: value for each, value in arguments.items() if each != name}
-    first, bare = _output(call, arguments), _output(call, unmasked)
+    first, bare = first_output(call, arguments), first_output(call, unmasked)
     if _is_equal(first, bare):
         return None
     for mask in _others(probe.inputs):
         given = {other: call.array(mask)}
         try:
-            second = _output(call, unmasked | given)
+            second = first_output(call, unmasked | given)
         except Exception:  # another form
             continue
         if not numpy.isfinite(second).all() or _is_equal(second, bare):
             continue
-        both = _output(call, {**arguments, **given})
+        both = first_output(call, {**arguments, **given})
         return other if _is_equal(both, first) else name if _is_equal(both, second) else None
     return None
 
 
-def _output(call: Call, arguments: Mapping[str, Any]) -> numpy.ndarray:
+def first_output(call: Call, arguments: Mapping[str, Any]) -> numpy.ndarray:
+    """Return the first output of a call with these arguments."""
     answer = call.invoke(arguments)
     return numpy.asarray(as_numbers(answer[0] if isinstance(answer, tuple) else answer))
 
