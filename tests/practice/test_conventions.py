@@ -561,6 +561,25 @@ def test_a_sample_by_the_first_of_exponential_times_is_read(tmp_path):
     assert not verdict_on(tmp_path, RACE.replace("probs / torch", "probs * probs / torch"), "sample").is_correct
 
 
+NUMBER = """
+import random
+
+def sample(probabilities):
+    total, number = 0.0, random.random()
+    for token, share in enumerate(probabilities):
+        total += share
+        if number < total:
+            return token
+    return len(probabilities) - 1
+"""
+
+
+def test_a_sample_that_draws_a_number_for_every_token_is_wrong(tmp_path):
+    assert verdict_on(tmp_path, NUMBER, "sample").is_correct
+    verdict = verdict_on(tmp_path, NUMBER.replace("number <", "random.random() <"), "sample")
+    assert verdict.status in ("wrong", "unknown") and verdict.difference is not None
+
+
 @pytest.mark.slow
 def test_torchscript_is_read_as_python(tmp_path):
     text = """

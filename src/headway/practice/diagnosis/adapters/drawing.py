@@ -2,15 +2,17 @@
 
 While the function runs, the generators' sampling functions are replaced by ones that record the weights and return the i-th
 choice; one run per choice shows which token each weight belongs to. A function that draws a uniform number is given numbers from a
-grid, and the numbers at which its token changes are found by bisection.
+grid, and the numbers at which its token changes are found by bisection. If further numbers decide the token too, each of them is
+tried in the same way after one of those that lead to it.
 """
 
 from __future__ import annotations
 
 import importlib
 import random
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,8 +31,17 @@ TEXTS = Texts("diagnosis")
 GRID, HALVINGS = 24, 24
 """Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
 
+MOST_NUMBERS = 16
+"""Number of uniform draws of one token that are followed; the rest of the probability is left out."""
+
+OTHER_NUMBERS = (0.01, 0.99)
+"""Numbers that show by another token that a later draw matters."""
+
 LEAST_POWER = -40.0
 """Power of 2 of the smallest probability that a race of exponential numbers shows, relative to the largest."""
+
+DRAWING = r"\b(multinomial|categorical|choices?|random|rand|uniform) *\("
+"""Pattern of the code of a function that draws a token: it returns none of the probabilities themselves."""
 
 NOISE = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
@@ -52,6 +63,9 @@ class Spy:
 
     choice    index of the choice to return; None for the most likely one
     number    value to return in place of a uniform number
+    earlier   values to return before it
+    later     value to return after it; None for `number` again
+    is_last   True to end the run at the next uniform draw
     weights   the weights of each draw
     numbers   number of uniform draws
     times     exponential numbers to return, one per token; None for ones
@@ -60,6 +74,9 @@ class Spy:
 
     choice: int | None = 0
     number: float = 0.5
+    earlier: tuple[float, ...] = ()
+    later: float | None = None
+    is_last: bool = False
     weights: list[numpy.ndarray] = field(default_factory=list)
     numbers: int = 0
     times: numpy.ndarray | None = None
@@ -78,8 +95,11 @@ class Spy:
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
         """Return the number, or an array filled with it."""
+        if self.is_last and self.numbers > len(self.earlier):
+            raise NextDrawError
+        later = self.number if self.later is None else self.later
+        number = low + (high - low) * (*self.earlier, self.number, *([later] * self.numbers))[self.numbers]
         self.numbers += 1
-        number = low + (high - low) * self.number
         return number if size is None else numpy.full(size, number)
 
 
@@ -127,6 +147,10 @@ class Generator:
         return [population[self.spy.draw(given / given.sum())]] * k
 
 
+class NextDrawError(Exception):
+    """The end of a run that draws another uniform number."""
+
+
 class NotANumberError(ValueError, ArithmeticError):
     """Weights that contain NaN, as after a division by 0."""
 
@@ -153,8 +177,11 @@ class DrawnCall(Call):
     def __call__(self, inputs: Inputs) -> Any:
         """Return the probabilities if the function samples, else its own output."""
         first = self._run(inputs, Spy())
-        if isinstance(first, Raised) or not (self.spy.weights or self.spy.numbers or self.spy.races):
+        if isinstance(first, Raised):
             return first
+        if not (self.spy.weights or self.spy.numbers or self.spy.races):
+            is_token = not (isinstance(first, numpy.ndarray) and first.dtype.kind == "f")
+            return first if is_token or re.search(DRAWING, self.subject.code) is None else Raised(OutputError(NOT_A_TOKEN))
         self.has_drawn.add(True)
         if self.spy.races:
             return self._by_races(inputs, first)
@@ -213,20 +240,74 @@ class DrawnCall(Call):
 
     def _by_numbers(self, inputs: Inputs) -> Any:
         logits = _logits(inputs)
-        answer = numpy.zeros(logits.shape[-1])
+        if logits.ndim != 1:
+            return Raised(OutputError(NOT_A_TOKEN))
+        size = logits.shape[-1]
+        intervals = self._intervals(inputs, size)
+        if intervals is None:
+            return Raised(OutputError(NOT_A_TOKEN))
+        answer = self._by_several(inputs, size) if self._later_matter(inputs, intervals, size) else _lengths(intervals, size)
+        return Raised(OutputError(NOT_A_TOKEN)) if answer is None else (answer / answer.sum()).astype(numpy.float32)
+
+    def _token(self, inputs: Inputs, spy: Spy, size: int) -> int | None:
+        """Return the token of one run, ANOTHER_DRAW if the run ended before, and None for any other output."""
+        drawn = self._run(inputs, spy)
+        if isinstance(drawn, Raised) and isinstance(drawn.error, NextDrawError):
+            return ANOTHER_DRAW
+        tokens = _tokens(drawn, 1)
+        return None if tokens is None or not 0 <= tokens[0] < size else int(tokens[0])
+
+    def _intervals(self, inputs: Inputs, size: int, earlier: tuple[float, ...] = (), *, is_last: bool = False) -> list[Interval] | None:
+        """Return the intervals of a uniform number after earlier ones with the token of each, or None if any output is no token."""
 
         def token_at(number: float) -> int | None:
-            tokens = _tokens(self._run(inputs, Spy(number=number)), 1)
-            return None if tokens is None or not 0 <= tokens[0] < len(answer) else int(tokens[0])
+            return self._token(inputs, Spy(number=number, earlier=earlier, is_last=is_last), size)
 
         grid = (numpy.arange(GRID + 1) / GRID * (1 - 1e-9)).tolist()
         tokens = [token_at(number) for number in grid]
+        found: list[Interval] = []
         for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
-            if before is None or after is None or logits.ndim != 1:
-                return Raised(OutputError(NOT_A_TOKEN))
-            for start, end, token in _split_interval(low, high, before, after, token_at):
-                answer[token] += end - start
-        return (answer / answer.sum()).astype(numpy.float32)
+            if before is None or after is None:
+                return None
+            found += _split_interval(low, high, before, after, token_at)
+        return found
+
+    def _later_matter(self, inputs: Inputs, intervals: Sequence[Interval], size: int) -> bool:
+        """Return True if the token depends on another number than the first that is drawn."""
+        middles = {token: (low + high) / 2 for low, high, token in intervals}
+        return any(
+            self._token(inputs, Spy(number=middle, later=later), size) != token
+            for token, middle in middles.items()
+            for later in OTHER_NUMBERS
+        )
+
+    def _by_several(self, inputs: Inputs, size: int, earlier: tuple[float, ...] = ()) -> numpy.ndarray | None:
+        """Return the probabilities of the tokens after some draws, each of which may decide the token or lead to another draw."""
+        intervals = self._intervals(inputs, size, earlier, is_last=True)
+        if intervals is None:
+            return None
+        answer = _lengths(intervals, size)
+        further = [(high - low, (low + high) / 2) for low, high, token in intervals if token == ANOTHER_DRAW]
+        if further and len(earlier) < MOST_NUMBERS:
+            after = self._by_several(inputs, size, (*earlier, max(further)[1]))
+            return None if after is None else answer + sum(length for length, _ in further) * after
+        return answer
+
+
+ANOTHER_DRAW = -1
+"""In place of the token where a run draws another number."""
+
+Interval = tuple[float, float, int]
+"""An interval of uniform numbers that lead to the same token."""
+
+
+def _lengths(intervals: Sequence[Interval], size: int) -> numpy.ndarray:
+    """Return the total length of the intervals of each token."""
+    answer = numpy.zeros(size)
+    for low, high, token in intervals:
+        if token != ANOTHER_DRAW:
+            answer[token] += high - low
+    return answer
 
 
 def _with_generators(call: Call, arguments: Mapping[str, Any], spy: Spy) -> dict[str, Any]:
@@ -262,9 +343,7 @@ class LikeliestCall(Call):
             return super().invoke(_with_generators(self, arguments, spy))
 
 
-def _split_interval(
-    low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]
-) -> list[tuple[float, float, int]]:
+def _split_interval(low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]) -> list[Interval]:
     """Split an interval at the numbers where the token changes; changes that no bisection step separates are missed."""
     if before == after:
         return [(low, high, before)]

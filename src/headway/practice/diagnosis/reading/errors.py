@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import traceback
 
-OF_SIZES = r"shapes? |sizes? of tensor|size for first two dimensions|must match|mat1 and mat2|broadcast|cannot be multiplied|core dimension"
+OF_SIZES = (
+    r"shapes? |sizes? of tensor|size for first two dimensions|must match|mat1 and mat2|broadcast|cannot be multiplied|core dimension"
+    r"|enough dimensions|Dimension out of range|axes don.t match|out of bounds for (array|axis)"
+)
 """Pattern of the messages with which libraries refuse arrays whose sizes do not suit each other."""
 
 
