@@ -110,15 +110,18 @@ class Answer:
         """True if the file as a whole could not be run."""
         return not self.verdicts or all(verdict["exercise"] == "file" for verdict in self.verdicts)
 
-    def verdict_on(self, name: str) -> dict[str, object] | None:
-        """Return the last verdict on an object of this name."""
-        return next((verdict for verdict in reversed(self.verdicts) if verdict["subject"] == name), None)
+    def verdict_on(self, name: str, part: str = "") -> dict[str, object] | None:
+        """Return the last verdict on an object of this name, or for a method that on its class as the same part."""
+        owner = name.rpartition(".")[0]
+        own = [verdict for verdict in self.verdicts if verdict["subject"] == name]
+        of_class = [verdict for verdict in self.verdicts if owner and verdict["subject"] == owner and verdict["exercise"] == part]
+        return next(reversed(own or of_class), None)
 
-    def outcome(self, name: str) -> str:
-        """Return what became of the object: one of OUTCOMES."""
+    def outcome(self, name: str, part: str = "") -> str:
+        """Return what became of the object, which is labelled as a part: one of OUTCOMES."""
         if self.code is None:
             return "not finished"
-        verdict = self.verdict_on(name)
+        verdict = self.verdict_on(name, part)
         if verdict is None:
             return "not run" if self.runs_nothing else "not recognised"
         causes = [str(cause["name"]) for cause in _list(verdict["causes"])]
@@ -175,7 +178,7 @@ def judge(programs: Sequence[Program], folder: Path, limit: float, *, show: bool
                 file=sys.stderr,
             )
             for part in program.parts:
-                print(f"    {part.object} ({part.part}, {part.label}): {_described(answer, part.object)}", file=sys.stderr, flush=True)
+                print(f"    {part.object} ({part.part}, {part.label}): {_described(answer, part.object, part.part)}", file=sys.stderr, flush=True)
     return answers
 
 
@@ -184,7 +187,7 @@ def table(answers: Sequence[tuple[Program, Answer]]) -> str:
     counts: dict[str, Counter[str]] = {}
     for program, answer in answers:
         for part in program.parts:
-            counts.setdefault(_row(part), Counter())[answer.outcome(part.object)] += 1
+            counts.setdefault(_row(part), Counter())[answer.outcome(part.object, part.part)] += 1
     lines = ["| label | parts | " + " | ".join(OUTCOMES) + " |", "|---" * (2 + len(OUTCOMES)) + "|"]
     for row in sorted(counts):
         of_row = counts[row]
@@ -273,12 +276,12 @@ def _share(number: int, total: int) -> str:
     return f"{number} of {total} ({100 * number / total:.1f} %)" if total else "0 of 0"
 
 
-def _described(answer: Answer, name: str) -> str:
-    verdict = answer.verdict_on(name)
+def _described(answer: Answer, name: str, part: str = "") -> str:
+    verdict = answer.verdict_on(name, part)
     causes = ", ".join(f"{cause['name']} (line {cause['line']})" for cause in _list(verdict["causes"])) if verdict else ""
     repair = verdict["repair"] if verdict else None
     says = repair["says"]["en"] if isinstance(repair, dict) else ""
-    return " — ".join(filter(None, [answer.outcome(name), causes, says]))
+    return " — ".join(filter(None, [answer.outcome(name, part), causes, says]))
 
 
 class _Checks:
