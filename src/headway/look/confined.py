@@ -14,7 +14,8 @@ from headway.look.axes import AxisNames, names_for, parse_shapes
 from headway.look.recording import record
 from headway.look.trace import Trace
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.trials import Trial, trials_of
+from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.reading.subject import Subject, subjects_of
 from headway.practice.exercise import Exercise, Probe
 from headway.practice.exercises import exercise as exercise_by_name

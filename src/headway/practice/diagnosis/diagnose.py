@@ -35,7 +35,8 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
-from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_numbers, trials_of
+from headway.practice.diagnosis.checks.trial import Trial, num_numbers
+from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note

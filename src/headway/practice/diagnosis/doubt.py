@@ -19,7 +19,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.of_text import cause_of_text
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded

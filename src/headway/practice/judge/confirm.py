@@ -15,7 +15,7 @@ from headway.practice.diagnosis.calls.binding import Binding, derivation
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_in, main_output
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.judge import plain

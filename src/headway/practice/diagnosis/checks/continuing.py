@@ -13,7 +13,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line

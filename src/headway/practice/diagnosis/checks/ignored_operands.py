@@ -10,7 +10,7 @@ import numpy
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.two_masks import first_output
 from headway.practice.message import EMPTY, joined
 from headway.practice.outputs import is_same, precision

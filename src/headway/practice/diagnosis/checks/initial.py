@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.exercise import Exercise
 from headway.practice.outputs import is_same, precision

@@ -11,7 +11,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.functions import cross_entropy
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.message import EMPTY

@@ -13,7 +13,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import output_of
-from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject, parsed
 from headway.practice.diagnosis.reading.trees import functions_in

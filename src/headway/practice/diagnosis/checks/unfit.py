@@ -6,7 +6,7 @@ from inspect import isclass
 
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import libraries_for
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.outputs import Raised

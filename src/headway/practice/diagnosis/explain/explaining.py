@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import PLAIN, output_of
-from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.naming import candidates, names_of
 from headway.practice.diagnosis.reading.subject import Subject

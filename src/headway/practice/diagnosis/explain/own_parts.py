@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.reading.errors import is_of_sizes

@@ -14,7 +14,7 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
 from headway.practice.diagnosis.calls.conventions import output_of
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.explain.failure import refuses
 from headway.practice.message import EMPTY, Message
 from headway.practice.outputs import Raised, is_same

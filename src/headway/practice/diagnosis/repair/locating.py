@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headway.practice.diagnosis.checks.trials import Trial, num_numbers
+from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.repair.donors import donors_of
 from headway.practice.diagnosis.repair.milestones import departures, milestones

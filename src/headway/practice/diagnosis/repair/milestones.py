@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 import numpy
 
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, names_in
 from headway.practice.diagnosis.repair.donors import Donor
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature

@@ -16,7 +16,7 @@ import numpy
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, may_apply, measured_conventions
 from headway.practice.diagnosis.calls.timeout import time_limit
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.assignment import wildcard_name
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.params import as_class

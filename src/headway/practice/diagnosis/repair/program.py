@@ -13,7 +13,7 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.timeout import count_iteration
 from headway.practice.diagnosis.calls.traced import RECORDER
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.reading.devices import names_device, on_processor

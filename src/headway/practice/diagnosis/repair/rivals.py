@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.observation import Signature, signature
 from headway.practice.diagnosis.repair.outcomes import is_called_alike, is_right

@@ -11,7 +11,8 @@ from itertools import pairwise
 
 import numpy
 
-from headway.practice.diagnosis.checks.trials import Trial, is_endless, num_axes, num_numbers, trials_by_inputs
+from headway.practice.diagnosis.checks.trial import Trial, num_axes, num_numbers
+from headway.practice.diagnosis.checks.trials import is_endless, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
 from headway.practice.diagnosis.reading.subject import Subject

@@ -14,7 +14,7 @@ from typing import Any
 from headway.practice.diagnosis.adapters.block_calls import BlockCall
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.traced import untraced
-from headway.practice.diagnosis.checks.trials import Trial
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject

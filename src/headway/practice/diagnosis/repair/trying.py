@@ -16,7 +16,8 @@ from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.timeout import TooManyIterationsError
 from headway.practice.diagnosis.checks.memory import Memory
-from headway.practice.diagnosis.checks.trials import Trial, is_endless, trials_that_begin_right
+from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.checks.trials import is_endless, trials_that_begin_right
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.trees import is_of_self

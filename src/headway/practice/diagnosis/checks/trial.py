@@ -1,0 +1,333 @@
+"""Outputs of a learner's function for all probes under one combination of conventions, and which probes it need not support."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calls.binding import NO_EFFECT
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.compare import decimals_of
+from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
+from headway.practice.diagnosis.reading.errors import asks_for_mask
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
+from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
+
+NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
+AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
+"""Pattern of a branch for arrays with a certain number of axes."""
+LAST_OF_TWO = r"\b(axis|dim) *= *1\b"
+"""Pattern of a branch for matrices, next to one for vectors."""
+AXES_OF_MATRIX = (
+    r"\A(?=[\s\S]*(shape\[0\]|size\(0\)))(?=[\s\S]*(shape\[1\]|size\(1\)))(?![\s\S]*(shape\[|size\(|axis *= *|dim *= *)(-|[2-9]))"
+)
+"""Pattern of a function that reads the sizes of a matrix, and no axis after them or from the end."""
+
+FEWEST_MASKED = 2
+"""Outputs with masks of a function that refuses to be called without one."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outputs for all probes under one combination of conventions.
+
+    refused    probes excluded because the function raised on inputs that it need not support
+    memory     results that all trials of the subject share
+    decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
+    num_axes   largest number of axes that was checked, if the function has branches for these only
+    needs_mask   True if the function refuses to be called without a mask, so that it was not
+    """
+
+    exercise: Exercise
+    call: Call
+    conventions: tuple[Convention, ...]
+    probes: tuple[Probe, ...]
+    answers: tuple[Any, ...]
+    refused: tuple[Probe, ...] = ()
+    memory: Memory = field(default_factory=Memory)
+    decimals: int | None = None
+    num_axes: int | None = None
+    needs_mask: bool = False
+
+    def as_rounded(self) -> Trial:
+        """Return the trial with `decimals` set."""
+        decimals = decimals_of(self.answers)
+        is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
+        return self if is_plain else replace(self, decimals=decimals)
+
+    def without_refused_kinds(self) -> Trial:
+        """Exclude the kinds of optional probes that the function rejected at least once."""
+        return self.without(self._refused_kinds())
+
+    def _refused_kinds(self) -> set[Message | None]:
+        refused = {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
+        return {kind for kind in refused if not self._suits_squares_only(kind)}
+
+    def _suits_squares_only(self, kind: Message | None) -> bool:
+        """Return True if the function is right for square arrays of a kind and raises for others: axes are exchanged, and the kind is not rejected."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
+        others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
+        is_of_squares = bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
+        return is_of_squares and re.search(AXES_OF_MATRIX, self.call.subject.own_source) is None
+
+    def without_refused(self) -> Trial:
+        """Exclude the kinds of optional probes that the function rejected at least once; of a kind with wrong outputs the rejected ones only.
+
+        The same holds for a kind of which only those under a causal mask were rejected, if the function is right under others, for one of
+        which only those with more than two axes were, and for one of which assertions reject some.
+        """
+        if (masked := self._without_unmasked()) is not self:
+            return masked.without_refused()
+        pairs, refused = [*zip(self.probes, self.answers, strict=True)], self._refused_kinds()
+        partly = {probe.beyond for probe, answer in pairs if probe.beyond in refused and self._is_wrong(probe, answer)}
+        partly |= {kind for kind in refused if self._takes_matrices(kind) or self._asserts(kind)}
+        if any(probe.inputs.get("is_causal") and self.is_same(probe, answer) for probe, answer in pairs):
+            partly |= refused - {
+                probe.beyond for probe, answer in pairs if not probe.inputs.get("is_causal") and _is_refusal(probe, answer)
+            }
+        answered = self._kept([not (probe.beyond in partly and _is_refusal(probe, answer)) for probe, answer in pairs])
+        return answered.without(refused - partly)
+
+    def _asserts(self, kind: Message | None) -> bool:
+        """Return True if assertions reject some probes of a kind, and the function is right for another: they state what it is for."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        rejected = [answer for probe, answer in pairs if _is_refusal(probe, answer)]
+        return all(isinstance(each.error, AssertionError) for each in rejected) and any(self.is_same(*pair) for pair in pairs)
+
+    def _without_unmasked(self) -> Trial:
+        """Exclude the probes without masks if the function refuses them all and returns outputs for at least two with masks."""
+        pairs = [*zip(self.probes, self.answers, strict=True)]
+        unmasked = [answer for probe, answer in pairs if not _has_mask(probe)]
+        num_masked = sum(not isinstance(answer, Raised) for probe, answer in pairs if _has_mask(probe))
+        if (
+            not unmasked
+            or num_masked < FEWEST_MASKED
+            or not all(isinstance(each, Raised) and (self._takes_two_masks or asks_for_mask(each.error)) for each in unmasked)
+        ):
+            return self
+        return replace(self._kept([_has_mask(probe) for probe in self.probes]), needs_mask=True)
+
+    @property
+    def _takes_two_masks(self) -> bool:
+        """True for an attention that uses two masks even if they are None."""
+        return any(role.name.startswith(NO_EFFECT) and "mask" in role.name for role in self.call.binding.role_of.values())
+
+    def _takes_matrices(self, kind: Message | None) -> bool:
+        """Return True if the function is right for the matrices of a kind, and rejects all of more axes."""
+        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        matrices = [pair for pair in pairs if num_axes(pair[0].inputs) <= 2]
+        others = [pair for pair in pairs if num_axes(pair[0].inputs) > 2]
+        return bool(matrices) and all(self.is_same(*pair) for pair in matrices) and all(_is_refusal(*pair) for pair in others)
+
+    def _is_wrong(self, probe: Probe, answer: Any) -> bool:
+        """Return True for a wrong output of the expected shape.
+
+        With more than two axes, of different sizes, it must be that of a known mistake, since `.T` and the like mean another thing there.
+        """
+        is_shaped = isinstance(answer, numpy.ndarray) and answer.shape == getattr(self.expected(probe), "shape", None)
+        if not is_shaped or self.is_same(probe, answer):
+            return False
+        is_told_apart = len(set(answer.shape)) > 1
+        return num_axes(probe.inputs) <= 2 or (is_told_apart and self._is_of_avoided(probe, answer))
+
+    def _is_of_avoided(self, probe: Probe, answer: Any) -> bool:
+        """Return True for the output of a known mistake that some correct output shows to be absent."""
+        key = (self._proof, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
+        if key not in self.memory.of_avoided:
+            self.memory.of_avoided[key] = answer, any(self.is_same(probe, answer, (each,)) for each in self._avoided)
+        return self.memory.of_avoided[key][1]
+
+    @property
+    def _avoided(self) -> list[Mistake]:
+        """The known mistakes that some correct output shows to be absent."""
+        if self._proof not in self.memory.avoided:
+            right = [probe for probe in self.probes if probe.name in self._names_of_right]
+            self.memory.avoided[self._proof] = [
+                each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)
+            ]
+        return self.memory.avoided[self._proof]
+
+    @cached_property
+    def _names_of_right(self) -> tuple[str, ...]:
+        """The names of the probes whose outputs are correct."""
+        return tuple(probe.name for probe, answer in zip(self.probes, self.answers, strict=True) if self.is_same(probe, answer))
+
+    @cached_property
+    def _proof(self) -> Hashable:
+        """The correct outputs, which show what is absent."""
+        return self._with_steps, self.decimals, self._names_of_right
+
+    def without_misshapen(self) -> Trial:
+        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask."""
+        is_shaped = [
+            getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)
+            for probe, answer in zip(self.probes, self.answers, strict=True)
+        ]
+        pairs = [*zip(self.probes, is_shaped, strict=True)]
+        shaped = {probe.beyond for probe, is_right in pairs if is_right}
+        masked = {probe.beyond for probe, is_right in pairs if is_right and _has_mask(probe)}
+        kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
+        return kept.without({probe.beyond for probe in self.probes} - shaped)
+
+    def without_caution(self) -> Trial:
+        """Exclude the probes with a caution, without reporting them as rejected."""
+        return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
+
+    def within_branches(self) -> Trial:
+        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number."""
+        source = self.call.subject.own_source
+        compared = re.findall(AXES_COMPARED, source)
+        most = max(map(int, compared), default=0)
+        most = 2 if most == 1 and re.search(LAST_OF_TWO, source) else most
+        return self if most < 2 or len(compared) != len(re.findall(NUM_AXES, source)) else self.within_axes(most)
+
+    def within_axes(self, most: int) -> Trial:
+        """Exclude the optional probes with more axes than this."""
+        fewer = self._kept([probe.beyond is None or num_axes(probe.inputs) <= most for probe in self.probes])
+        return self if fewer is self else replace(fewer, num_axes=most)
+
+    def _kept(self, is_kept: Sequence[bool]) -> Trial:
+        """Exclude the probes whose flag is False, without reporting them as rejected."""
+        probes, answers = (tuple(itertools.compress(column, is_kept)) for column in (self.probes, self.answers))
+        return self if all(is_kept) else replace(self, probes=probes, answers=answers)
+
+    def without(self, beyond: Collection[Message | None]) -> Trial:
+        """Exclude all optional probes of these kinds."""
+        if not beyond:
+            return self
+        is_refused = [any(kind is not None and kind in beyond for kind in (probe.beyond, probe.within)) for probe in self.probes]
+        kept = [pair for pair, is_out in zip(zip(self.probes, self.answers, strict=True), is_refused, strict=True) if not is_out]
+        probes, answers = (tuple(column) for column in zip(*kept, strict=True)) if kept else ((), ())
+        refused = tuple(probe for probe, is_out in zip(self.probes, is_refused, strict=True) if is_out)
+        return replace(self, probes=probes, answers=answers, refused=(*self.refused, *refused))
+
+    @property
+    def has_answers(self) -> bool:
+        """Return True if any call returned an output."""
+        return any(not isinstance(answer, Raised) for answer in self.answers)
+
+    def matches(self, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Return True if every output equals that of the definition with these mistakes."""
+        return self.has_answers and all(
+            self.is_same(probe, answer, mistakes) for probe, answer in zip(self.probes, self.answers, strict=True)
+        )
+
+    def is_right(self) -> bool:
+        """Return True if every output equals the definition's, and no operand was rejected in all of its probes."""
+        answered = {role for probe in self.probes for role in probe.inputs}
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
+
+    def is_right_where_supported(self) -> bool:
+        """Return True if every output is right apart from those for inputs that the function need not support, and does not or only in another way."""
+        kept = self.without_refused()
+        return any(each.is_right() for each in (kept, kept.within_branches(), kept.without_misshapen(), kept.without_caution()))
+
+    def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Return True if the first output equals that of the definition with these mistakes."""
+        return self.is_same(self.probes[0], self.answers[0], mistakes)
+
+    def is_undone_by(self, mistake: Mistake) -> bool:
+        """Return True if a mistake replaces all steps of a convention, or one of a whole, and thus belongs to the default convention."""
+        replaced = set(mistake.steps)
+        return any(
+            bool(replaced & set(each.steps)) if each.is_whole else bool(each.steps) and set(each.steps) <= replaced
+            for each in self.conventions
+        )
+
+    def num_matching(self) -> int:
+        """Return the number of outputs that equal the definition's."""
+        return self._num_matching
+
+    @cached_property
+    def _num_matching(self) -> int:
+        return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
+
+    def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
+        """Return True if every call raised one of these exceptions."""
+        return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
+
+    def num_raised(self) -> int:
+        """Return the number of calls that raised."""
+        return sum(isinstance(answer, Raised) for answer in self.answers)
+
+    def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
+        """Return the output of the definition with these mistakes, for the inputs as rounded for the learner's function."""
+        outputs = listed_outputs(self.exercise.name) if self._is_listed(mistakes) else self.memory.outputs
+        return outputs.get((self._with_steps, probe.name, mistakes), lambda: self._answer(probe, mistakes))
+
+    def _answer(self, probe: Probe, mistakes: tuple[Mistake, ...]) -> Any:
+        try:
+            with numpy.errstate(all="ignore"):
+                return self.exercise.answer(self._precise(probe), mistakes, self.conventions)
+        except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
+            return Raised(error)
+
+    def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Return True if all mistakes and conventions are listed in the exercise; measured ones are not."""
+        return self._has_listed_conventions and self._listed.issuperset(mistakes)
+
+    @cached_property
+    def _listed(self) -> set[Mistake]:
+        return set(self.exercise.mistakes)
+
+    @cached_property
+    def _has_listed_conventions(self) -> bool:
+        listed = {convention for group in self.exercise.conventions for convention in group}
+        return all(convention in listed for convention in self.conventions if convention.steps)
+
+    @cached_property
+    def _with_steps(self) -> tuple[str | Convention, ...]:
+        """Return what the definition's outputs depend on, apart from probe and mistakes."""
+        return (self.call.library, *(convention for convention in self.conventions if convention.steps))
+
+    def _precise(self, probe: Probe) -> Inputs:
+        """Return a probe's inputs as the function received them; cached."""
+        key = (self.call.library, probe.name)
+        if key not in self.memory.inputs:
+            self.memory.inputs[key] = self.call.precise(probe.inputs)
+        return self.memory.inputs[key]
+
+    def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Return True if one output equals that of the definition with these mistakes."""
+        expected = self.expected(probe, mistakes)
+        rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
+        return self.memory.compared.get(
+            answer, expected, self.decimals, lambda: is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
+        )
+
+
+def _is_square(probe: Probe) -> bool:
+    """Return True if the last two axes of all arrays of three axes or more have equal sizes."""
+    arrays = [each for each in probe.inputs.values() if isinstance(each, numpy.ndarray) and each.ndim > 2]
+    return bool(arrays) and all(each.shape[-1] == each.shape[-2] for each in arrays)
+
+
+def _has_mask(probe: Probe) -> bool:
+    return any(name.endswith("mask") and value is not None for name, value in probe.inputs.items())
+
+
+def _is_refusal(probe: Probe, answer: Any) -> bool:
+    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
+    if probe.beyond is None or not isinstance(answer, Raised):
+        return False
+    return bool(probe.beyond.en) or not is_arithmetic(answer.error)
+
+
+def num_axes(inputs: Inputs) -> int:
+    """Return the largest number of axes of the arrays in a probe."""
+    return max((value.ndim for value in inputs.values() if isinstance(value, numpy.ndarray)), default=0)
+
+
+def num_numbers(inputs: Inputs) -> int:
+    """Return the number of array elements in a probe."""
+    parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
+    return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
