@@ -387,7 +387,8 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     leading = sources(statements, lines)
     if isinstance(answer, Raised):  # what the line that raised reads may be wrong, or what that was made of
         raising = {*search.findings.suspects}
-        leading |= sources(statements, raising | sources(statements, raising))
+        read = sources(statements, raising)
+        leading |= read | sources(statements, raising | read)
     near = Nearness(lines, leading, foresight, misreturned)
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
