@@ -42,12 +42,12 @@ from headway.practice.diagnosis.repair.tree import places
 from headway.practice.diagnosis.repair.twins import of_twins
 from headway.practice.diagnosis.repair.undefined import definitions, settings
 
-_SUSPECT_BONUS = 0.8
+_SUSPECT_BONUS, _RAISING_BONUS = 0.8, 1.3
 _DEPARTURE_BONUS = 1.0
 _SOURCE_BONUS = 0.8
 _RETURN_BONUS = 1.5
-"""Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, on one that this one reads, and
-where the program returns a number in place of an array."""
+"""Cost that a change saves on a line to which the diagnosis points, and on one that raises, on one where the program leaves the milestones, on one
+that this one reads, and where the program returns a number in place of an array."""
 
 _DROPPED = -0.6
 """Cost of keeping an array that a statement computes and drops, which no program does on purpose."""
@@ -88,12 +88,14 @@ class Nearness:
     """Lines where a program leaves the milestones, lines that these read, and the values that changes would give them.
 
     misreturned   what the program returns, if it is a number where the part returns an array
+    raises        True if the program raises at the lines to which the diagnosis points
     """
 
     departures: Collection[int] = ()
     sources: Collection[int] = ()
     foresight: Foresight | None = None
     misreturned: Sequence[ast.expr] = ()
+    raises: bool = False
 
 
 def changes(
@@ -170,7 +172,7 @@ def changes(
 
     def adjusted(change: Change) -> float:
         bonus = max(
-            _SUSPECT_BONUS * (change.line in suspects),
+            (_RAISING_BONUS if near.raises else _SUSPECT_BONUS) * (change.line in suspects),
             _DEPARTURE_BONUS * (change.line in near.departures),
             _SOURCE_BONUS * (change.line in near.sources),
             _RETURN_BONUS * (id(change.old) in misreturned and isinstance(change.new, ast.Name)),

@@ -389,7 +389,7 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
         raising = {*search.findings.suspects}
         read = sources(statements, raising)
         leading |= read | sources(statements, raising | read)
-    near = Nearness(lines, leading, foresight, misreturned)
+    near = Nearness(lines, leading, foresight, misreturned, raises=isinstance(answer, Raised))
     if not before:
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
