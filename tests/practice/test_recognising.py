@@ -483,3 +483,17 @@ class FeedForward(nn.Module):
         return self.down(self.up(x).relu())
 """
     assert [*found_in(text)] == ["FeedForward"]
+
+
+def test_a_function_that_returns_a_layer_with_its_settings_is_no_part():
+    text = """
+from functools import partial
+import numpy as np
+
+def dense(x, weight, bias=0.0):
+    return x @ weight.T + bias
+
+def make_dense(offset=0.0):
+    return partial(dense, bias=offset)
+"""
+    assert "make_dense" not in found_in(text)

@@ -550,3 +550,38 @@ def test_a_change_after_which_the_inputs_of_the_wrong_output_no_longer_fit_is_no
     assert (verdict.status, verdict.repair) == ("wrong", None)
     assert "1/√(input width)" in cause.says.en
     assert "width**-0.5" in SCALED_BY_THE_INPUT.splitlines()[(cause.line or 0) - 1]
+
+
+UNEVEN = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.head_width = num_heads, width // num_heads
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.register_buffer("rates", 10000 ** (-torch.arange(0, self.head_width, 2) / self.head_width))
+
+    def _apply_rope(self, x):
+        B, H, T, D = x.shape
+        angles = torch.arange(T)[:, None] * self.rates
+        angles = torch.cat((angles, angles), dim=-1)
+        turned = torch.stack((-x[..., 1::2], x[..., 0::2]), dim=-1).flatten(-2)
+        return x * angles.cos() + turned * angles.sin()
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (part.view(B, T, self.num_heads, self.head_width).transpose(1, 2) for part in self.qkv(x).split(C, dim=2))
+        q = self._apply_rope(q)
+        k = self._apply_rope(k)
+        return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, C))
+"""
+
+
+@pytest.mark.slow
+def test_no_repair_leaves_out_what_is_no_rotation():
+    subject = subject_of(UNEVEN)
+    verdict = with_repair(diagnose(subject, exercise("causal_self_attention")), subject, exercise("causal_self_attention"))
+    assert (verdict.is_correct, verdict.repair) == (False, None)

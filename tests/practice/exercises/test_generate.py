@@ -118,3 +118,17 @@ def generate(model, prompt, max_new_tokens, context_size):
 def test_the_whole_text_together_with_a_cache_is_a_mistake():
     verdict = judged("import numpy as np\n" + CACHED.format(given="idx"), "generate_text_simple_cached")
     assert [cause.name for cause in verdict.causes] == ["whole_text_beside_cache"]
+
+
+def test_exceptions_alone_are_not_explained_by_two_mistakes():
+    text = """
+import torch
+
+def generate(model, ids, max_new_tokens):
+    for _ in range(max_new_tokens):
+        logits, _ = model(ids)  # with embedded positions
+        following = torch.multinomial(torch.softmax(logits[-1, :], dim=-1), num_samples=1)
+        ids = torch.cat((ids, following.view(1, 1)), dim=1)
+    return ids
+"""
+    assert [cause.name for cause in judged(text).causes] == ["raises_RuntimeError"]

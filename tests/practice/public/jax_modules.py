@@ -330,6 +330,12 @@ PROGRAMS = (
     ),
     Program("GPT", "gpt2", MODEL, (("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)"),)),
     Program(
+        "GPT",
+        "gpt2",
+        MODEL.replace("self.dropout) for _ in", 'self.dropout, name=f"h.{i}") for i in'),
+        (("self.wte(idx) +", ""), ("self.wte.attend(self.ln_f(x))", "self.wte.attend(x)")),
+    ),
+    Program(
         "MultiHeadSelfAttention",
         "multi_head_attention",
         EQUINOX,

@@ -558,6 +558,36 @@ class DecoderLayer(nn.Module):
         (("self.norm2(x + self.cross", "self.norm2(labels + self.cross"), ("(x, image_encodings)", "(x, x)")),
     ),
     Program(
+        "DecoderBlock",
+        "decoder_layer",
+        """
+from torch import nn
+
+class Sublayer(nn.Module):
+    def __init__(self, num_heads, d_model):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True, bias=False)
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, query, key, value, mask=None):
+        hidden = None if mask is None else mask.logical_not()
+        return self.norm(query + self.attention(query, key, value, attn_mask=hidden)[0])
+
+class DecoderBlock(nn.Module):
+    def __init__(self, num_heads, d_model, d_ff):
+        super().__init__()
+        self.own, self.cross = Sublayer(num_heads, d_model), Sublayer(num_heads, d_model)
+        self.ff = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, src_x, tgt_x, joint_tgtpad_mask=None):
+        x = self.own(tgt_x, tgt_x, tgt_x, joint_tgtpad_mask)
+        x = self.cross(x, src_x, src_x)
+        return self.norm(x + self.ff(x))
+""",
+        (("self.cross(x, src_x, src_x)", "self.cross(src_x, x, x)"), ("self.norm(x + self.ff(x))", "self.norm(tgt_x + self.ff(x))")),
+    ),
+    Program(
         "LayerAddNorm",
         "residual",
         """

@@ -4,7 +4,61 @@ from __future__ import annotations
 
 from tests.practice.public.program import Program
 
+SPREAD = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int = 8):
+        super().__init__()
+        self.num_heads, self.root = num_heads, (d_model // num_heads) ** 0.5
+        self.to_q, self.to_k, self.to_v = (nn.Linear(d_model, d_model, bias=False) for _ in range(3))
+        self.to_o, self.layernorm = nn.Linear(d_model, d_model), nn.LayerNorm(d_model)
+
+    def forward(self, q, k, v, mask=None):
+        heads = [to(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for to, x in ((self.to_q, q), (self.to_k, k), (self.to_v, v))]
+        scores = heads[0] @ heads[1].mT / self.root
+        if mask is not None:
+            scores = scores + (1 - mask[:, None]) * -1e9
+        return self.layernorm(q + self.to_o((scores.softmax(-1) @ heads[2]).transpose(1, 2).flatten(2)))
+
+class Intermediate(nn.Module):
+    def __init__(self, d_model: int, d_intermediate: int, dropout: float = 0.1):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_intermediate), nn.Linear(d_intermediate, d_model)
+        self.dropout, self.layernorm = nn.Dropout(dropout), nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        return self.layernorm(x + self.dropout(self.down(torch.relu(self.up(x)))))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, of_attention: dict, of_intermediate: dict):
+        super().__init__()
+        self.attention, self.intermediate = Attention(**of_attention), Intermediate(**of_intermediate)
+
+    def forward(self, x, mask=None):
+        return self.intermediate(self.attention(x, x, x, mask))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, of_attention: dict, of_intermediate: dict):
+        super().__init__()
+        self.enc_attention = Attention(**of_attention)
+        self.self_attention = Attention(**of_attention)
+        self.intermediate = Intermediate(**of_intermediate)
+
+    def forward(self, x, encoder_output, cross_attention_mask=None, self_attention_mask=None):
+        x = self.self_attention(x, x, x, self_attention_mask)
+        x = self.enc_attention(x, encoder_output, encoder_output, cross_attention_mask)
+        return self.intermediate(x)
+"""
+
 PROGRAMS = (
+    Program(
+        "EncoderLayer", "encoder_layer", SPREAD, (("x + self.dropout(self.down", "self.dropout(self.down"), ("/ self.root", "* self.root"))
+    ),
+    Program(
+        "DecoderLayer", "decoder_layer", SPREAD, (("scores.softmax(-1)", "scores.softmax(-2)"), ("return self.intermediate(x)", "return x"))
+    ),
     Program(
         "DotProductAttention",
         "scaled_dot_product_attention",

@@ -554,6 +554,37 @@ def generate(model, ids, max_new_tokens, mode, T, k, p, use_cache=True):
         (("[ids, current]", "[current, ids]"),),
     ),
     Program(
+        "Scribe.generate",
+        "generate",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+WIDTH, CONTEXT = 32, 8
+
+class Scribe(nn.Module):
+    def __init__(self, num_tokens: int):
+        super().__init__()
+        self.table = nn.Embedding(num_tokens, WIDTH)
+        self.head = nn.Linear(WIDTH, num_tokens)
+
+    def forward(self, ids, wanted=None):
+        logits = self.head(self.table(ids))
+        logits = logits.view(logits.shape[0] * logits.shape[1], -1)
+        loss = None if wanted is None else F.cross_entropy(logits, wanted.flatten())
+        return logits, loss
+
+    def generate(self, ids, max_new_tokens: int):
+        for _ in range(max_new_tokens):
+            logits, _ = self(ids[:, -CONTEXT:])
+            following = torch.multinomial(F.softmax(logits[-1, :], dim=-1), num_samples=1)
+            ids = torch.cat((ids, following.view(1, 1)), dim=1)
+        return ids
+""",
+        (("logits = logits.view(logits.shape[0] * logits.shape[1], -1)", "pass"), ("range(max_new_tokens)", "range(max_new_tokens + 1)")),
+    ),
+    Program(
         "merge",
         "merge_pair",
         """

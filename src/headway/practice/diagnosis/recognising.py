@@ -36,6 +36,9 @@ NO_PART = (
 )
 """Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
 
+OF_FACTORY = r"\breturn (functools\.)?partial\("
+"""Pattern of the source of a function that returns another one, such as a layer with its initializers."""
+
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
@@ -62,7 +65,8 @@ def recognised(subject: Subject) -> Exercise | None:
     """
     if subject.is_method:
         return None if _sees_one_token(subject) else exercise("generate")
-    if inspect.isfunction(subject.value) and re.match(NO_PART, subject.short_name, re.IGNORECASE):
+    is_other = re.match(NO_PART, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
+    if inspect.isfunction(subject.value) and is_other:
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
     if re.search(STACKS, subject.own_source):

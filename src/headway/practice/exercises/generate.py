@@ -165,6 +165,13 @@ MODELS = optional(
     Convention(
         TEXTS["model_returns_triple"], _model_returning("triple"), role="model", source=r"\w+ *, *\w+ *, *\w+ *= *(self\.)?(?!range)\w+\("
     ),
+    Convention(
+        TEXTS["model_returns_flat"],
+        _model_returning("flat pair"),
+        role="model",
+        source=r"\[ *-1 *(, *:)? *\]",
+        file_source=r"(?m)^ {8}(\w*logits) = \1\.(view|reshape)\((-1,|.*\*)",
+    ),
     Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
     Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
     Convention(encode=_model_returning("lists"), role="model"),

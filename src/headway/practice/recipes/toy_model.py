@@ -73,7 +73,7 @@ def means_context(name: str) -> bool:
     return re.fullmatch(OF_CONTEXT, name.lower().lstrip("_")) is not None
 
 
-TUPLES = ("pair", "triple")
+TUPLES = ("pair", "triple", "flat pair")
 """Forms of output in which a cache follows the logits."""
 
 
@@ -82,7 +82,7 @@ class ToyModel:
     """Causal model with positions and a context of context_size tokens; the seed determines its weights.
 
     form          output: "logits", "pair" (logits, cache), "triple" (logits, None, cache), "attribute" (.logits, ["logits"]), "last" (last position
-                  only) or "lists"
+                  only), "flat pair" (logits of all rows in one matrix, cache) or "lists"
     needs_cache   True if every call but the first requires a cache
     caches        the caches
     """
@@ -143,7 +143,8 @@ class ToyModel:
             return logits.tolist()
         output: Any = like(logits.view(OwnData), token_ids)
         if self.form in TUPLES:
-            return (output, cache) if self.form == "pair" else (output, None, cache)
+            output = output.reshape(-1, self.vocab_size) if self.form == "flat pair" else output
+            return (output, None, cache) if self.form == "triple" else (output, cache)
         return Fields(logits=output, past_key_values=cache) if self.form == "attribute" else output
 
     forward = __call__

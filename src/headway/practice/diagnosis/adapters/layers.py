@@ -22,7 +22,7 @@ from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 
 CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
-FEED_FORWARD = r"ff|mlp|feed|final|out|think"
+FEED_FORWARD = r"ff|mlp|feed|intermediate|final|out|think"
 NORM_NAMES = {2: (r"", rf"{FEED_FORWARD}|post_att"), 3: (r"", rf"{CROSS}|post_att", FEED_FORWARD)}
 """Name patterns of the norm of each sublayer, by number of sublayers; the last pattern that matches decides."""
 

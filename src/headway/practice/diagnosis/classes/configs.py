@@ -101,6 +101,17 @@ class Config:
         return default if value is None or (isinstance(default, bool) and not isinstance(value, bool)) else value
 
 
+def keywords(subject: Subject, name: str, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> dict[str, Any]:
+    """Return a dict of the keywords as which a class passes a parameter on, with the sizes of a probe; the others keep their defaults.
+
+    Errors   NoSuchSizeError for a size that the probe does not define
+    """
+    taken = keywords_taken(subject, name)
+    meant = roles_of_names([*taken], [role for role in roles if is_size_role(role)])
+    values = {each: _value_of(each, meant.get(each), sizes, dropout) for each in taken}
+    return {each: value for each, value in values.items() if value is not NOTHING}
+
+
 def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return a field's value for these sizes; NOTHING for a field that is not a size."""
     if role is None or is_dropout(name):
@@ -121,6 +132,15 @@ def config_parameter(subject: Subject) -> str | None:
         if holds_fields(parameter.default) or (is_open and _reads_fields(subject, parameter)):
             return parameter.name
     return None
+
+
+def keywords_taken(subject: Subject, name: str) -> Mapping[str, inspect.Parameter]:
+    """Return what a class of the file takes that gets a parameter as its keywords: of `Attention(**name)`; nothing for any other parameter."""
+    given = re.search(rf"\b(\w+)\([^()]*\*\*{re.escape(name)}\b", subject.own_source)
+    value = getattr(subject.module, given[1], None) if given is not None else None
+    if given is None or not (inspect.isclass(value) and is_layer(value)) or fields_read(subject, name):
+        return {}
+    return {each: taken for each, taken in inspect.signature(value).parameters.items() if not re.search(rf"\b{each} *=", given[0])}
 
 
 def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:

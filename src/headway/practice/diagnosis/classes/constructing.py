@@ -28,6 +28,7 @@ from headway.practice.diagnosis.classes.configs import (
     fields_read,
     groups_of_fields,
     is_size_role,
+    keywords_taken,
     optional_fields,
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
@@ -66,6 +67,7 @@ class Construction:
     wired                  correct parts that replace those of an instance; None to keep its own
     is_unrotated           True to leave out rotary positions and the norms of queries and keys
     is_plain               True if all of them are numbers, not configs
+    spread                 constructor parameters for dicts that are passed on as keywords: `Attention(**attention_config)`
     """
 
     constructor: Binding
@@ -81,11 +83,12 @@ class Construction:
     is_plain: bool = True
     wired: Submodule | None = None
     is_unrotated: bool = False
+    spread: tuple[str, ...] = ()
 
     @property
     def takes_all_sizes(self) -> bool:
         """Return True if sizes are passed under names of the file's own."""
-        return self.config is not None or bool(self.variables) or self.is_shown
+        return self.config is not None or bool(self.variables) or self.is_shown or bool(self.spread)
 
     @property
     def is_shown(self) -> bool:
@@ -100,7 +103,7 @@ class Construction:
     def sizes_taken(self) -> list[Role]:
         """Return the roles of sizes that a config or the module's variables may hold."""
         sizes = [role for role in self.roles if is_size_role(role)]
-        if self.config is not None or not self.is_plain or self.is_shown:
+        if self.config is not None or not self.is_plain or self.is_shown or self.spread:
             return sizes
         meant = {role.name for role in roles_of_names(list(self.variables), sizes, is_shared=True).values()}
         return [role for role in sizes if role.name in meant]
@@ -172,7 +175,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     if method is None:
         return
     constructor = subject.parameters
-    config = config_parameter(subject)
+    spread = tuple(each.name for each in constructor if each.default is each.empty and keywords_taken(subject, each.name))
+    config = None if spread else config_parameter(subject)
     dropouts = tuple(
         each.name
         for each in constructor
@@ -181,7 +185,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
     keys |= _initializers(constructor, subject)
-    used = {config, *dropouts, *flags, *keys}
+    used = {config, *dropouts, *flags, *keys, *spread}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
@@ -213,9 +217,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
             called = called_with(free, style) or called
             roles = _without(exercise.roles, "num_heads") if _is_one_head(subject, config, made, exercise) else exercise.roles
-            if config is not None and any(role.name == "max_seq_len" for role in roles):
+            if (config is not None or spread) and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
-            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread)
 
 
 def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:

@@ -35,8 +35,8 @@ OWN_FIELDS = ("parent", "name")
 WEIGHTS = {"kernel": "weight", "scale": "weight", "embedding": "weight"}
 """Names of arrays in Flax, and those of the same arrays in PyTorch."""
 
-OF_LIST = r"([a-z]\w*)_(\d+)"
-"""Pattern of the name of a module in a list: `heads_0`."""
+OF_LIST = r"([a-z]\w*)([_.])(\d+)"
+"""Pattern of the name of a module in a list: `heads_0`, or `heads.0` as in PyTorch."""
 
 
 def subjects_in(module: ModuleType, text: str) -> list[Subject]:
@@ -369,7 +369,7 @@ def _closed(tree: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any
 def _place(name: str, tree: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the list that a module is in, and its place; None for one that is in no list."""
     match = re.fullmatch(OF_LIST, name)
-    return (match[1], match[2]) if match is not None and f"{match[1]}_0" in tree and match[1] not in tree else None
+    return (match[1], match[3]) if match is not None and f"{match[1]}{match[2]}0" in tree and match[1] not in tree else None
 
 
 OF_OUTPUT = r"out|(^|_)o(_|$)|wo|c_?proj"

@@ -30,7 +30,7 @@ from headway.practice.diagnosis.classes.class_binding import (
     WIDTHS,
     class_binding,
 )
-from headway.practice.diagnosis.classes.configs import NoSuchSizeError
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, restore
@@ -334,10 +334,11 @@ class InstanceCall(Call):
     def _constructed(self, constructor: Mapping[str, Any], sizes: Inputs, arguments: Mapping[str, Any]) -> Any:
         """Return what the learner's constructor returns for constructor arguments and sizes."""
         construction, rate = self.construction, self._dropout_rate
-        switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
+        switches: dict[str, Any] = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
         switches |= {name: each.at(sizes) if isinstance(each, Shown | StateDict) else each for name, each in construction.fixed.items()}
         if construction.config is not None:
             switches[construction.config] = config_for(construction, self.subject, sizes, rate)
+        switches |= {name: keywords(self.subject, name, sizes, construction.roles, rate) for name in construction.spread}
         parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
         given = {**constructor, **parts, **switches}
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]

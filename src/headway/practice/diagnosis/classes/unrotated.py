@@ -36,6 +36,14 @@ SOURCE = rf"{PART}|{NORM.replace('^', chr(92) + 'b').replace('$', chr(92) + 'b')
 TABLE = r"(cos|sin|freqs?|angles?|emb|table)\w*\s*(,\s*\w+\s*)?=\s*self\.{name}\("
 """Pattern of a use of a part that computes tables and rotates nothing."""
 
+UNEVEN = "is_uneven"
+"""Attribute of a replaced part whose own outputs are no rotations."""
+
+
+def turns_unevenly(instance: Any) -> bool:
+    """Return True if the own rotation of an instance without it changes the lengths of vectors by several numbers."""
+    return any(getattr(part, UNEVEN, False) is True for part in getattr(instance, "__dict__", {}).values())
+
 
 def leaves_out_rotation(before: str, after: str) -> bool:
     """Return True if code calls a rotation that it does not call after a change."""
@@ -71,6 +79,7 @@ def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bo
             answer = before[0]
         after = answer if isinstance(answer, tuple | list) else [answer]
         if len(after) == len(before) and not all(itertools.starmap(_is_scaled, zip(lengths, map(_lengths, after), strict=True))):
+            setattr(kept, UNEVEN, True)
             return answer
         recent.extend(map(_sorted, turned))
         return turned[0] if len(turned) == 1 else tuple(turned)

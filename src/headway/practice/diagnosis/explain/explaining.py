@@ -16,6 +16,7 @@ from headway.practice.diagnosis.explain.naming import candidates, names_of
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
 from headway.practice.recipes.rotation import ROPE
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -140,7 +141,12 @@ def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> It
 
 
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Yield pairs of mistakes; the search stops after NUM_PAIRS for all conventions together."""
+    """Yield pairs of mistakes; the search stops after NUM_PAIRS for all conventions together.
+
+    Exceptions alone are the outcome of many pairs, so one wrong output must be a value.
+    """
+    if all(isinstance(answer, Raised) or trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)):
+        return
     outputs = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes exclude most pairs at the lowest cost

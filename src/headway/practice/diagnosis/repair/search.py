@@ -14,7 +14,7 @@ import numpy
 from headway.practice.diagnosis.checks.trial import Trial, num_axes, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation
+from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation, turns_unevenly
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import functions_in, names_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
@@ -113,7 +113,7 @@ def find_repair(
     if program is None:
         return None
     findings = replace(findings, suspects=[*findings.suspects, *copied_lines(program.statements)])
-    wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial))]
+    wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial) or _is_uneven(trial))]
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
@@ -231,6 +231,12 @@ def _is_of_option(change: Change, trial: Trial) -> bool:
     return change.field in ("defaults", "kw_defaults") and named[change.index].arg not in trial.call.binding.role_of
 
 
+def _is_uneven(trial: Trial) -> bool:
+    """Return True for a program judged without a rotation that is none: a change that leaves it out, or makes it turn nothing, would repair it."""
+    call = trial.call
+    return isinstance(call, InstanceCall) and call.construction.is_unrotated and any(map(turns_unevenly, call.made.values()))
+
+
 def _is_unseen(change: Change, trial: Trial) -> bool:
     """Return True for a change that leaves out a rotation where the program is judged without it."""
     if not (isinstance(trial.call, InstanceCall) and trial.call.construction.is_unrotated):
@@ -256,7 +262,8 @@ def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise
             break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
         search.start_from(first)
-        found = search.try_changes(_candidates(search, (first,), MAX_COST_OF_SECOND), (first,)) if search.work > 0 else None
+        seconds = _candidates(search, (first,), MAX_COST_OF_SECOND) if search.work > 0 else ()
+        found = search.try_changes([each for each in seconds if not _is_unseen(each, search.trial)], (first,))
         search.order, search.baseline, search.max_near = order, baseline, math.inf
         if found is not None:
             return found
