@@ -1,0 +1,109 @@
+"""Stacks of layers that take a mask of pairs of positions next to one of padding."""
+
+from tests.practice.public.program import Program
+
+LAYERS = """
+import torch
+from torch import nn
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, attn_mask=None, padding=None):
+        x = self.norm1(x + self.attn(x, x, x, attn_mask=attn_mask, key_padding_mask=padding)[0])
+        return self.norm2(x + self.ffn(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.cross = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, memory, mask=None, memory_mask=None, padding=None, memory_padding=None):
+        x = self.norm1(x + self.attn(x, x, x, attn_mask=mask, key_padding_mask=padding)[0])
+        x = self.norm2(x + self.cross(x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_padding)[0])
+        return self.norm3(x + self.ffn(x))
+"""
+
+PROGRAMS = (
+    Program(
+        "Encoder",
+        "encoder_stack",
+        LAYERS
+        + """
+
+class Encoder(nn.Module):
+    def __init__(self, width, depth, heads):
+        super().__init__()
+        self.blocks = nn.ModuleList([EncoderLayer(width, heads) for _ in range(depth)])
+
+    def forward(self, x, attn_mask=None, key_padding_mask=None):
+        for block in self.blocks:
+            x = block(x, attn_mask, key_padding_mask)
+        return x
+""",
+        (
+            (
+                "block(x, attn_mask, key_padding_mask)",
+                "block(x, attn_mask, None if key_padding_mask is None else ~key_padding_mask & key_padding_mask)",
+            ),
+            ("in self.blocks:", "in self.blocks[:-1]:"),
+        ),
+    ),
+    Program(
+        "Decoder",
+        "decoder_stack",
+        LAYERS
+        + """
+
+class Decoder(nn.Module):
+    def __init__(self, width, depth, heads):
+        super().__init__()
+        self.blocks = nn.ModuleList([DecoderLayer(width, heads) for _ in range(depth)])
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):
+        x = tgt
+        for block in self.blocks:
+            x = block(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self.norm(x)
+""",
+        (
+            ("x = block(x,", "x = block(tgt,"),
+            ("memory, tgt_mask, memory_mask", "memory, None, memory_mask"),
+        ),
+    ),
+    Program(
+        "Transformer",
+        "encoder_decoder",
+        """
+import torch
+from torch import nn
+
+
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size, tgt_vocab_size, d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, max_len):
+        super().__init__()
+        self.core = nn.Transformer(d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, 0.0, batch_first=True)
+        self.src_emb, self.tgt_emb = nn.Embedding(src_vocab_size, d_model), nn.Embedding(tgt_vocab_size, d_model)
+        self.pos_emb = nn.Embedding(max_len, d_model)
+        self.out = nn.Linear(d_model, tgt_vocab_size)
+
+    def embed(self, ids, table):
+        return table(ids) + self.pos_emb(torch.arange(ids.size(1)))
+
+    def forward(self, src, tgt, src_mask, tgt_mask, src_padding_mask, tgt_padding_mask, memory_key_padding_mask):
+        x, y = self.embed(src, self.src_emb), self.embed(tgt, self.tgt_emb)
+        return self.out(self.core(x, y, src_mask, tgt_mask, None, src_padding_mask, tgt_padding_mask, memory_key_padding_mask))
+""",
+        (("self.embed(tgt, self.tgt_emb)", "self.tgt_emb(tgt)"), ("src_mask, tgt_mask, None,", "src_mask, None, None,")),
+    ),
+)
