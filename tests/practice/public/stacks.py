@@ -1,4 +1,4 @@
-"""Stacks of layers that take a mask of pairs of positions next to one of padding."""
+"""Stacks of layers that take a mask of pairs of positions next to one of padding, or their layers ready-made."""
 
 from tests.practice.public.program import Program
 
@@ -31,6 +31,38 @@ class DecoderLayer(nn.Module):
         x = self.norm1(x + self.attn(x, x, x, attn_mask=mask, key_padding_mask=padding)[0])
         x = self.norm2(x + self.cross(x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_padding)[0])
         return self.norm3(x + self.ffn(x))
+"""
+
+PARTS = """
+import copy
+
+from torch import nn
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, attention, mlp, dropout):
+        super().__init__()
+        self.attention, self.mlp, self.width = attention, mlp, width
+        self.norm1, self.norm2, self.dropout = nn.LayerNorm(width), nn.LayerNorm(width), nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        y = self.norm1(x)
+        x = x + self.dropout(self.attention(y, y, y, mask))
+        return x + self.dropout(self.mlp(self.norm2(x)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, self_attention, cross_attention, width, inner=None):
+        super().__init__()
+        inner = inner or 4 * width
+        self.self_attention, self.cross_attention = self_attention, cross_attention
+        self.mlp = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.norm1(x + self.self_attention(x, x, x, attn_mask=mask)[0])
+        x = self.norm2(x + self.cross_attention(x, memory, memory, attn_mask=memory_mask)[0])
+        return self.norm3(x + self.mlp(x))
 """
 
 PROGRAMS = (
@@ -105,5 +137,43 @@ class Transformer(nn.Module):
         return self.out(self.core(x, y, src_mask, tgt_mask, None, src_padding_mask, tgt_padding_mask, memory_key_padding_mask))
 """,
         (("self.embed(tgt, self.tgt_emb)", "self.tgt_emb(tgt)"), ("src_mask, tgt_mask, None,", "src_mask, None, None,")),
+    ),
+    Program(
+        "Encoder",
+        "encoder_stack",
+        PARTS
+        + """
+
+class Encoder(nn.Module):
+    def __init__(self, layer, n):
+        super().__init__()
+        self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(n))
+        self.norm = nn.LayerNorm(layer.width)
+
+    def forward(self, x, mask):
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+""",
+        (("copy.deepcopy(layer) for", "layer for"), ("layer(x, mask)", "layer(x)")),
+    ),
+    Program(
+        "Decoder",
+        "decoder_stack",
+        PARTS
+        + """
+
+class Decoder(nn.Module):
+    def __init__(self, decoder_layers, projection=None):
+        super().__init__()
+        self.layers = nn.ModuleList(decoder_layers)
+        self.projection = projection
+
+    def forward(self, x, enc_out, x_mask=None, cross_mask=None):
+        for layer in self.layers:
+            x = layer(x, enc_out, mask=x_mask, memory_mask=cross_mask)
+        return x if self.projection is None else self.projection(x)
+""",
+        (("mask=x_mask, memory_mask=cross_mask", "memory_mask=cross_mask"), ("x = layer(x, enc_out,", "x = layer(x, x,")),
     ),
 )

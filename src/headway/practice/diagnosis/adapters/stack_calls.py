@@ -23,7 +23,7 @@ from headway.practice.diagnosis.classes.class_binding import class_binding
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import Construction, constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.made import as_made
+from headway.practice.diagnosis.classes.made import as_made, of_own_layers
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of, together
@@ -302,7 +302,8 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     own = replace(exercise, roles=(*operands, *masks, *segments, *stacks.sizes(tables, layers)))
     budget = iter(range(MAX_CALLS))
     takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
-    for each in sorted(as_made(subject), key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
+    makers = [*as_made(subject), *of_own_layers(subject, "encoder_layer" if is_encoder else "decoder_layer")]
+    for each in sorted(makers, key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
         for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
             binding = class_binding(construction, Assignment({}))
             if _leaves_mask_out(each, construction, binding):
