@@ -1,4 +1,4 @@
-"""Stacks of layers that take a mask of pairs of positions next to one of padding, or their layers ready-made."""
+"""Stacks of layers that take a mask of pairs of positions next to one of padding, or their layers ready-made; a model that takes its rotation."""
 
 from tests.practice.public.program import Program
 
@@ -175,5 +175,55 @@ class Decoder(nn.Module):
         return x if self.projection is None else self.projection(x)
 """,
         (("mask=x_mask, memory_mask=cross_mask", "memory_mask=cross_mask"), ("x = layer(x, enc_out,", "x = layer(x, x,")),
+    ),
+    Program(
+        "TransformerLM",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads, rope=None):
+        super().__init__()
+        self.num_heads, self.rope = num_heads, rope
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        if self.rope is not None:
+            q, k = self.rope(q), self.rope(k)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, rope=None):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(d_model), nn.RMSNorm(d_model)
+        self.attn = Attention(d_model, num_heads, rope)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff, bias=False), nn.SiLU(), nn.Linear(d_ff, d_model, bias=False))
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.ffn(self.norm2(x))
+
+
+class TransformerLM(nn.Module):
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, rope: nn.Module = None):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList([TransformerBlock(d_model, num_heads, d_ff, rope) for _ in range(num_layers)])
+        self.norm = nn.RMSNorm(d_model, eps=1e-6)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+""",
+        (("self.head(self.norm(x))", "self.head(x)"), ("x = block(x)", "x = x + block(x)")),
     ),
 )
