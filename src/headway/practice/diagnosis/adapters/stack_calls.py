@@ -9,26 +9,27 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import Binding
+from headway.practice.diagnosis.calls.binding import Binding, fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.assignment import Assignment
+from headway.practice.diagnosis.classes.children import method_of
 from headway.practice.diagnosis.classes.class_binding import class_binding
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import Construction, constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.made import as_made
+from headway.practice.diagnosis.classes.made import as_made, of_own_layers
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of, together
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, is_part
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Exercise, Inputs
+from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.recipes import stacks
 from headway.practice.recipes.encoding import first_given
@@ -122,8 +123,8 @@ class StackCall(InstanceCall):
         queries = inputs.get("target", inputs.get("x"))
         assert keys is not None
         assert queries is not None
-        visible = inputs.get("mask")
-        columns = (numpy.ones(keys.shape[:2], bool) if visible is None else visible)[:, None]
+        kept = inputs.get("mask")
+        columns = (numpy.ones(keys.shape[:2], bool) if kept is None else kept)[:, None]
         length = queries.shape[1]
         of_keys = numpy.repeat(columns, length if "memory" in inputs else keys.shape[1], 1)
         earlier = numpy.tril(numpy.ones((BATCH, length, length), bool))
@@ -133,6 +134,11 @@ class StackCall(InstanceCall):
             "memory_mask": (numpy.repeat(columns, length, 1), self.form.of_keys),
             "target_mask": (earlier, self.form.of_target),
         }
+        for name, (visible, _) in [*masks.items()]:
+            if name == "target_mask":
+                masks[f"padding_of_{name}"] = (numpy.ones_like(visible), "bk")
+            elif self.binding.takes(f"padding_of_{name}"):
+                masks[f"padding_of_{name}"], masks[name] = masks[name], (numpy.ones_like(visible), "qk")
         return {name: each for name, each in masks.items() if self.binding.takes(name)}
 
     @property
@@ -291,11 +297,13 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     operands = [role for role in exercise.roles if role.name in SEQUENCES]
     is_encoder = [role.name for role in operands] == ["x"]
     masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
+    masks = [*_paddings(subject, masks), *masks]
     segments = [role for role in exercise.roles if role.name == "segment_ids"]
     own = replace(exercise, roles=(*operands, *masks, *segments, *stacks.sizes(tables, layers)))
     budget = iter(range(MAX_CALLS))
     takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
-    for each in sorted(as_made(subject), key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
+    makers = [*as_made(subject), *of_own_layers(subject, "encoder_layer" if is_encoder else "decoder_layer")]
+    for each in sorted(makers, key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
         for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
             binding = class_binding(construction, Assignment({}))
             if _leaves_mask_out(each, construction, binding):
@@ -305,6 +313,25 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
                 has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", each.used_source, re.IGNORECASE)
                 return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
     return []
+
+
+OF_PADDING = r"(^|_)(key_)?pad(ding)?(?=_)"
+"""Pattern of the words in the name of a mask of padding that the name of a mask of pairs of positions has not."""
+
+
+def _paddings(subject: Subject, masks: Sequence[Role]) -> Iterator[Role]:
+    """Yield the roles of masks of padding for a class that takes them next to masks of pairs of positions."""
+    method = method_of(cast("type", subject.value))
+    names = [each.name for each in call_parameters(subject, method)] if method is not None else []
+    for padding in (name for name in names if re.search(OF_PADDING, name) and len(re.findall(rf"\b{name}\b", subject.code)) > 1):
+        of_pairs = [name for name in names if not re.search(OF_PADDING, name) and _without_kind(name) == _without_kind(padding)]
+        for role in [each for each in masks if any(fits_name(name, each) for name in of_pairs)][:1]:
+            yield Role(f"padding_of_{role.name}", (padding,), neutral=None)
+
+
+def _without_kind(name: str) -> str:
+    """Return the name of a mask without the words for its kind."""
+    return re.sub(rf"{OF_PADDING}|(^|_)att(entio)?n(?=_)", "", name).strip("_")
 
 
 def _leaves_mask_out(subject: Subject, construction: Construction, binding: Binding) -> bool:

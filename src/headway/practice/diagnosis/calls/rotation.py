@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import is_floating
+from headway.arrays import asarray_like, is_floating
 from headway.practice.exercise import Inputs
 
 
@@ -78,3 +78,11 @@ def same(*operands: Any, **named: Any) -> Any:
         if each.ndim == query.ndim > 2 and each.shape[0] == query.shape[0] and each.shape[-1] == query.shape[-1]
     ]
     return (query, *alike) if alike else query
+
+
+def turned(*operands: Any, **named: Any) -> Any:
+    """Return the operands of a rotation times a number of each position, so that the order of positions has an effect."""
+    kept = same(*operands, **named)
+    arrays = kept if isinstance(kept, tuple) else (kept,)
+    rows = [asarray_like(1 + numpy.arange(each.shape[-2])[:, None] % 3, each) * each for each in arrays]
+    return tuple(rows) if isinstance(kept, tuple) else rows[0]

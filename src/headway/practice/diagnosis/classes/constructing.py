@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, TABLE, Binding, fits_name
-from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same, turned
 from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.configs import (
     Config,
@@ -46,6 +46,9 @@ from headway.practice.recipes.projections import joined_weights
 
 BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
 """Base of rotary positions, and the pattern of its name."""
+
+OF_ROTATION = r"(rope|rotary|rotary_emb(edding)?)(_?(module|layer))?"
+"""Pattern of the names of parts that rotate."""
 
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
 INHERITED = ("forward", "__call__")
@@ -471,6 +474,9 @@ def _constructor_bindings(
     bases = {each.name: BASE for each in parameters if each.default is None and re.fullmatch(OF_BASE, each.name.lower())}
     if bases and not unknown:  # without rotary positions, a model may have none
         yield Binding({name: bound[name] for name in order if name in bound}), fixed | bases
+    rotations = {each.name: turned for each in parameters if each.default is None and re.fullmatch(OF_ROTATION, each.name.lower())}
+    if rotations and not unknown and exercise.calls == "model":
+        yield Binding({name: bound[name] for name in order if name in bound}), fixed | rotations
     sized = [name for name in order if name in bound and bound[name] in sizes and bound[name].name not in UNMISTAKABLE]
     for name, other, role in itertools.product(
         [name for name in unknown[:1] if name not in others], sized[:MOST_EXCHANGED], left

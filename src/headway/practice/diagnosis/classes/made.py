@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import fits_name
-from headway.practice.diagnosis.calls.wording import is_named, snake
+from headway.practice.diagnosis.calls.wording import is_dropout, is_named, snake
 from headway.practice.diagnosis.classes.slots import module_library
-from headway.practice.diagnosis.classes.submodules import SIZES, is_part
+from headway.practice.diagnosis.classes.submodules import SIZES, WEIGHTS_RETURNED, Submodule, is_part, kind_of
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_in
 from headway.practice.exercise import Exercise, Role
+from headway.practice.names import fitting
+from headway.practice.recipes import stacks
 from headway.practice.recipes.stacks import OPERANDS
 
 
@@ -51,6 +53,52 @@ def with_makers(subject: Subject, exercise: Exercise) -> Iterator[Subject]:
     has_layers = any(role.is_weight and is_named(name, role) for name in parts for role in exercise.roles)
     takes_layers = parts and module_library(subject.value) == "torch"
     yield from (each for each in (as_made(subject) if takes_layers else (subject,)) if not (has_layers and each is subject))
+
+
+def of_own_layers(subject: Subject, layer: str) -> Iterator[Subject]:
+    """Yield a class that takes ready-made layers as constructed with layers of its file, which hold ready-made parts.
+
+    layer   exercise of its layers
+    """
+    value: Any = subject.value
+    held = list(vars(subject.module).values()) if subject.module is not None else []
+    own = (each for each in held if inspect.isclass(each) and each.__module__ == value.__module__)
+    of_file = next((each for each in own if fitting(each.__name__)[0][:1] == (layer,)), None)
+    taken = [(each.name, re.search(TAKEN.format(re.escape(each.name)), subject.own_source)) for each in subject.parameters]
+    found = [(name, how[1]) for name, how in taken if how is not None and re.search(r"layer|block", snake(name))]
+    if of_file is None or len(found) != 1 or module_library(value) != "torch":
+        return
+    source = source_in(subject.file_source, of_file.__name__) or ""
+    name, is_list = found[0]
+    optional = {each.name for each in subject.parameters if each.default is None and is_part(each.name, subject, is_called=True)}
+    rest = [each for each in subject.parameters if each.name not in {name, *optional}]
+    count = [inspect.Parameter("num_layers", inspect.Parameter.KEYWORD_ONLY)] if is_list else []
+
+    def make(num_layers: int = 0, **named: Any) -> Any:
+        layers = [_layer(of_file, source) for _ in range(num_layers)] if is_list else _layer(of_file, source)
+        return value(**{name: layers}, **named)
+
+    made: Any = type(value.__name__, (value,), {"__module__": value.__module__, "__new__": _maker(make, value), "__init__": _keep})
+    made.__signature__ = inspect.Signature([each.replace(kind=each.KEYWORD_ONLY) for each in (*rest, *count)])
+    yield replace(subject, value=made)
+
+
+TAKEN = r"(ModuleList|Sequential)\(\*?{0}\)|(?:clones?\w*|copy)\({0}\b|[\[(]{0} for \w+ in range"
+"""Pattern of the source of a constructor that takes a list of layers, or one that it copies, or should."""
+
+
+def _layer(kind: Any, source: str) -> Any:
+    """Return a layer of the width of stacks, with ready-made parts in the places of those that its constructor takes."""
+    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, source))
+    spec = Submodule(stacks.WIDTH, stacks.NUM_HEADS, 3 * stacks.WIDTH, num_returned=num_returned)
+    given: dict[str, Any] = {}
+    for each in inspect.signature(kind).parameters.values():
+        part = None if re.search(SIZES, snake(each.name)) else kind_of(each.name)
+        if each.default is each.empty:
+            given[each.name] = (
+                0.0 if is_dropout(each.name) else spec.size(each.name) if part is None else replace(spec, kind=part).made("torch")
+            )
+    return kind(**given)
 
 
 def _keep(self: Any, *others: Any, **named: Any) -> None:

@@ -1,0 +1,229 @@
+"""Stacks of layers that take a mask of pairs of positions next to one of padding, or their layers ready-made; a model that takes its rotation."""
+
+from tests.practice.public.program import Program
+
+LAYERS = """
+import torch
+from torch import nn
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, attn_mask=None, padding=None):
+        x = self.norm1(x + self.attn(x, x, x, attn_mask=attn_mask, key_padding_mask=padding)[0])
+        return self.norm2(x + self.ffn(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.cross = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, memory, mask=None, memory_mask=None, padding=None, memory_padding=None):
+        x = self.norm1(x + self.attn(x, x, x, attn_mask=mask, key_padding_mask=padding)[0])
+        x = self.norm2(x + self.cross(x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_padding)[0])
+        return self.norm3(x + self.ffn(x))
+"""
+
+PARTS = """
+import copy
+
+from torch import nn
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, attention, mlp, dropout):
+        super().__init__()
+        self.attention, self.mlp, self.width = attention, mlp, width
+        self.norm1, self.norm2, self.dropout = nn.LayerNorm(width), nn.LayerNorm(width), nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        y = self.norm1(x)
+        x = x + self.dropout(self.attention(y, y, y, mask))
+        return x + self.dropout(self.mlp(self.norm2(x)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, self_attention, cross_attention, width, inner=None):
+        super().__init__()
+        inner = inner or 4 * width
+        self.self_attention, self.cross_attention = self_attention, cross_attention
+        self.mlp = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.norm1(x + self.self_attention(x, x, x, attn_mask=mask)[0])
+        x = self.norm2(x + self.cross_attention(x, memory, memory, attn_mask=memory_mask)[0])
+        return self.norm3(x + self.mlp(x))
+"""
+
+PROGRAMS = (
+    Program(
+        "Encoder",
+        "encoder_stack",
+        LAYERS
+        + """
+
+class Encoder(nn.Module):
+    def __init__(self, width, depth, heads):
+        super().__init__()
+        self.blocks = nn.ModuleList([EncoderLayer(width, heads) for _ in range(depth)])
+
+    def forward(self, x, attn_mask=None, key_padding_mask=None):
+        for block in self.blocks:
+            x = block(x, attn_mask, key_padding_mask)
+        return x
+""",
+        (
+            (
+                "block(x, attn_mask, key_padding_mask)",
+                "block(x, attn_mask, None if key_padding_mask is None else ~key_padding_mask & key_padding_mask)",
+            ),
+            ("in self.blocks:", "in self.blocks[:-1]:"),
+        ),
+    ),
+    Program(
+        "Decoder",
+        "decoder_stack",
+        LAYERS
+        + """
+
+class Decoder(nn.Module):
+    def __init__(self, width, depth, heads):
+        super().__init__()
+        self.blocks = nn.ModuleList([DecoderLayer(width, heads) for _ in range(depth)])
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):
+        x = tgt
+        for block in self.blocks:
+            x = block(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self.norm(x)
+""",
+        (
+            ("x = block(x,", "x = block(tgt,"),
+            ("memory, tgt_mask, memory_mask", "memory, None, memory_mask"),
+        ),
+    ),
+    Program(
+        "Transformer",
+        "encoder_decoder",
+        """
+import torch
+from torch import nn
+
+
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size, tgt_vocab_size, d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, max_len):
+        super().__init__()
+        self.core = nn.Transformer(d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, 0.0, batch_first=True)
+        self.src_emb, self.tgt_emb = nn.Embedding(src_vocab_size, d_model), nn.Embedding(tgt_vocab_size, d_model)
+        self.pos_emb = nn.Embedding(max_len, d_model)
+        self.out = nn.Linear(d_model, tgt_vocab_size)
+
+    def embed(self, ids, table):
+        return table(ids) + self.pos_emb(torch.arange(ids.size(1)))
+
+    def forward(self, src, tgt, src_mask, tgt_mask, src_padding_mask, tgt_padding_mask, memory_key_padding_mask):
+        x, y = self.embed(src, self.src_emb), self.embed(tgt, self.tgt_emb)
+        return self.out(self.core(x, y, src_mask, tgt_mask, None, src_padding_mask, tgt_padding_mask, memory_key_padding_mask))
+""",
+        (("self.embed(tgt, self.tgt_emb)", "self.tgt_emb(tgt)"), ("src_mask, tgt_mask, None,", "src_mask, None, None,")),
+    ),
+    Program(
+        "Encoder",
+        "encoder_stack",
+        PARTS
+        + """
+
+class Encoder(nn.Module):
+    def __init__(self, layer, n):
+        super().__init__()
+        self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(n))
+        self.norm = nn.LayerNorm(layer.width)
+
+    def forward(self, x, mask):
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+""",
+        (("copy.deepcopy(layer) for", "layer for"), ("layer(x, mask)", "layer(x)")),
+    ),
+    Program(
+        "Decoder",
+        "decoder_stack",
+        PARTS
+        + """
+
+class Decoder(nn.Module):
+    def __init__(self, decoder_layers, projection=None):
+        super().__init__()
+        self.layers = nn.ModuleList(decoder_layers)
+        self.projection = projection
+
+    def forward(self, x, enc_out, x_mask=None, cross_mask=None):
+        for layer in self.layers:
+            x = layer(x, enc_out, mask=x_mask, memory_mask=cross_mask)
+        return x if self.projection is None else self.projection(x)
+""",
+        (("mask=x_mask, memory_mask=cross_mask", "memory_mask=cross_mask"), ("x = layer(x, enc_out,", "x = layer(x, x,")),
+    ),
+    Program(
+        "TransformerLM",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads, rope=None):
+        super().__init__()
+        self.num_heads, self.rope = num_heads, rope
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        if self.rope is not None:
+            q, k = self.rope(q), self.rope(k)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, rope=None):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(d_model), nn.RMSNorm(d_model)
+        self.attn = Attention(d_model, num_heads, rope)
+        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff, bias=False), nn.SiLU(), nn.Linear(d_ff, d_model, bias=False))
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.ffn(self.norm2(x))
+
+
+class TransformerLM(nn.Module):
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, rope: nn.Module = None):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList([TransformerBlock(d_model, num_heads, d_ff, rope) for _ in range(num_layers)])
+        self.norm = nn.RMSNorm(d_model, eps=1e-6)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+""",
+        (("self.head(self.norm(x))", "self.head(x)"), ("x = block(x)", "x = x + block(x)")),
+    ),
+)
