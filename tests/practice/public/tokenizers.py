@@ -341,4 +341,30 @@ class UnitTokenizer:
 """,
         (("max(pairs, key", "min(pairs, key"), ("in self.rules:\n            seq", "in self.rules[::-1]:\n            seq")),
     ),
+    Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+class BPETokenizer:
+    def __init__(self, vocab: list[str], merges: list[tuple[str, str, str]]):
+        self.vocab, self.merges = vocab, merges
+
+    def pieces(self, word):
+        symbols = [*word, "</w>"]
+        for first, second, joined in self.merges:
+            place = 0
+            while place < len(symbols) - 1:
+                if symbols[place : place + 2] == [first, second]:
+                    symbols[place : place + 2] = [joined]
+                place += 1
+        return symbols
+
+    def encode(self, text):
+        return [self.vocab.index(symbol) for word in text.split() for symbol in self.pieces(word)]
+
+    def decode(self, ids):
+        return "".join(self.vocab[number] for number in ids).replace("</w>", " ").strip()
+""",
+        (("in self.merges:", "in self.merges[::-1]:"), ("place += 1", "place += 2"), ("return symbols", "return [*word, symbols[-1]]")),
+    ),
 )
