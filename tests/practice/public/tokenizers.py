@@ -367,4 +367,39 @@ class BPETokenizer:
 """,
         (("in self.merges:", "in self.merges[::-1]:"), ("place += 1", "place += 2"), ("return symbols", "return [*word, symbols[-1]]")),
     ),
+    Program(
+        "BytePairEncoder",
+        "bpe_train",
+        """
+class BytePairEncoder:
+    def counts(self, words):
+        found = {}
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                found[pair] = found.get(pair, 0) + count
+        return found
+
+    def joined(self, word, pair):
+        out = []
+        for symbol in word:
+            is_pair = bool(out) and (out[-1], symbol) == pair
+            out[len(out) - is_pair :] = [pair[0] + pair[1] if is_pair else symbol]
+        return tuple(out)
+
+    def train(self, corpus, num_merges):
+        words = {}
+        for word in corpus.lower().split(" "):
+            ended = tuple(word + "_")
+            words[ended] = words.get(ended, 0) + 1
+        self.vocab = {letter: place for place, letter in enumerate(sorted(set(corpus)))}
+        size = len(self.vocab)
+        for place in range(num_merges):
+            found = self.counts(words)
+            best_pair = max(found, key=found.get)
+            self.vocab[best_pair] = size + place
+            words = {self.joined(word, best_pair): count for word, count in words.items()}
+        return self.vocab
+""",
+        (("found.get(pair, 0) + count", "found.get(pair, 0) + 1"), ("key=found.get", "key=lambda pair: -found[pair]")),
+    ),
 )
