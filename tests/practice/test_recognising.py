@@ -134,6 +134,14 @@ def test_a_base_class_that_only_raises_is_not_judged():
     assert "Tokenizer" not in found_in(BASES)
 
 
+ALONE = BASES.partition("class BytesTokenizer")[0].replace("class Tokenizer:", "class Tokenizer:\n    merges = {}\n")
+
+
+def test_a_base_class_whose_subclasses_are_in_other_files_is_not_judged():
+    assert "Tokenizer" not in found_in(ALONE)
+    assert "Tokenizer" in found_in(ALONE.replace("raise", "# TODO\n        raise"))
+
+
 def test_a_failure_of_the_tool_accuses_nobody(monkeypatch):
     from headway.practice.diagnosis import nested
 

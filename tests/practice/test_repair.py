@@ -585,3 +585,73 @@ def test_no_repair_leaves_out_what_is_no_rotation():
     subject = subject_of(UNEVEN)
     verdict = with_repair(diagnose(subject, exercise("causal_self_attention")), subject, exercise("causal_self_attention"))
     assert (verdict.is_correct, verdict.repair) == (False, None)
+
+
+WITHOUT_ITS_ATTENTION = """
+from torch import nn
+
+class VisionMLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up, self.down = nn.Linear(config.hidden_size, config.d_ff), nn.Linear(config.d_ff, config.hidden_size)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(config.hidden_size), nn.LayerNorm(config.hidden_size)
+        self.attention, self.mlp = VisionAttention(config), VisionMLP(config)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+"""
+
+
+def test_a_class_of_another_part_is_no_repair_of_one_that_is_not_defined():
+    subject = subject_of(WITHOUT_ITS_ATTENTION)
+    verdict = with_repair(diagnose(subject, exercise("encoder_layer")), subject, exercise("encoder_layer"))
+    assert [cause.name for cause in verdict.causes] == ["raises_NameError"]
+    assert verdict.repair is None
+
+
+TRAINING_WITH_OPTIONS = """
+import re
+from collections import Counter
+
+def train_bpe(text, vocab_size, special_tokens, **options):
+    vocab = {place: bytes([place]) for place in range(256)}
+    vocab |= {256 + place: token.encode() for place, token in enumerate(special_tokens)}
+    chunks = []
+    pattern = "|".join(map(re.escape, special_tokens))
+    for part in re.split(f"({pattern})", text) if special_tokens else [text]:
+        if part in special_tokens:
+            chunks.append(part)
+        else:
+            chunks += [part]
+    pieces = [each for chunk in chunks if chunk for each in re.findall(r" ?\\w+| ?[^\\s\\w]+|\\s+(?!\\S)|\\s+", chunk)]
+    words = [[bytes([each]) for each in piece.encode()] for piece in pieces]
+    merges = []
+    while len(vocab) < vocab_size:
+        counts = Counter(pair for word in words for pair in zip(word, word[1:]))
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        for place, word in enumerate(words):
+            joined = []
+            for symbol in word:
+                if joined and symbol == best[1] and joined[-1] == best[0]:
+                    joined[-1] = best[0] + best[1]
+                else:
+                    joined.append(symbol)
+            words[place] = joined
+        merges.append(best)
+        vocab[len(vocab)] = best[0] + best[1]
+    return vocab, merges
+"""
+
+
+def test_options_that_nothing_reads_are_no_repair():
+    repair, is_right = repaired("bpe_train", TRAINING_WITH_OPTIONS)
+    assert is_right
+    assert "options" not in repair.says.en, repair

@@ -92,6 +92,7 @@ class Mistake:
     hides    reason why a simple example does not show the mistake; None or empty if any example does
     pattern  () → regular expression that finds the line in the learner's source, read from the catalogue when it is needed
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
+    needs    an operand without which a function cannot make it
     """
 
     name: str
@@ -101,6 +102,7 @@ class Mistake:
     hides: Message | None = None
     pattern: Callable[[], str | None] = lambda: None
     said_as: str | None = None
+    needs: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

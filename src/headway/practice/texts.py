@@ -29,6 +29,7 @@ class Texts:
         *,
         pattern: str | None = None,
         said_as: str | None = None,
+        needs: str | None = None,
         key: str | None = None,
         part: Message | str | None = None,
         fix: Message | None = None,
@@ -37,6 +38,7 @@ class Texts:
         """Return the mistake with the texts of its name, or of `said_as` if its name has none.
 
         pattern   regular expression for the line; the one of its name in the file by default
+        needs     an operand without which a function cannot make it
         key       name of the texts, if it is another one
         part      value of the placeholder of this name
         fix       text to use in place of the one in the file
@@ -44,7 +46,7 @@ class Texts:
         """
         find = self._finder("mistakes", [key] if key else [name, *([said_as] if said_as else [])], {"part": part} if part else {})
         find_line = self._pattern("mistakes", name, pattern)
-        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as)
+        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as, needs)
 
     def recovery(
         self,

@@ -322,4 +322,67 @@ class Block:
             ("cache\n        x = x + self.attn(self.ln_1(x))", "cache\n        x = x + self.attn(x)"),
         ),
     ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import math
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, h):
+        super().__init__()
+        self.h = h
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+    def forward(self, x, mask):
+        q, k, v = (layer(x).unflatten(-1, (self.h, -1)).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        scores = (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).masked_fill(mask == 0, -1e9)
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class Block(nn.Module):
+    def __init__(self, width, attention, feed_forward):
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+    def forward(self, x, mask):
+        x = x + self.attention(self.norm1(x), mask)
+        return x + self.feed_forward(self.norm2(x))
+
+class Decoder(nn.Module):
+    def __init__(self, width, blocks):
+        super().__init__()
+        self.blocks, self.norm = blocks, nn.LayerNorm(width)
+    def forward(self, x, mask):
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+class Positions(nn.Module):
+    def __init__(self, context_size, width):
+        super().__init__()
+        self.table = nn.Embedding(context_size, width)
+    def forward(self, x):
+        return x + self.table(torch.arange(x.shape[1]))
+
+class GPT(nn.Module):
+    def __init__(self, embedding_layer, position_layer, decoder, output_layer):
+        super().__init__()
+        self.embedding_layer = embedding_layer
+        self.position_layer = position_layer
+        self.decoder = decoder
+        self.output_layer = output_layer
+    def forward(self, inp, mask):
+        return self.output_layer(self.decoder(self.position_layer(self.embedding_layer(inp)), mask))
+
+def assemble(width, context_size, vocab_size, h, hidden, Nx):
+    blocks = nn.ModuleList([])
+    for _ in range(Nx):
+        feed_forward = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+        blocks.append(Block(width, Attention(width, h), feed_forward))
+    decoder = Decoder(width, blocks)
+    return GPT(nn.Embedding(vocab_size, width), Positions(context_size, width), decoder, nn.Linear(width, vocab_size))
+""",
+        (("self.decoder(self.position_layer(self.embedding_layer(inp)), mask)", "self.decoder(self.embedding_layer(inp), mask)"),),
+    ),
 )

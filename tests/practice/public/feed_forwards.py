@@ -239,4 +239,29 @@ class FeedForwardNetwork(nn.Module):
 """,
         (("self.gelu(self.hidden(x))", "self.hidden(x)"),),
     ),
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+from torch import nn
+
+class Settings:
+    num_classes = 10
+    width = 24
+    mlp_width = 64
+
+settings = Settings()
+
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(settings.width)
+        self.inner = nn.Linear(settings.width, settings.mlp_width)
+        self.classes = nn.Linear(settings.mlp_width, settings.num_classes)
+
+    def forward(self, x):
+        return self.classes(self.inner(self.norm(x)).relu())
+""",
+        (("(self.norm(x)).relu()", "(self.norm(x))"), (".relu()", ".sigmoid()")),
+    ),
 )

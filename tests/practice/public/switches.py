@@ -184,4 +184,27 @@ class MultiHeadAttention(nn.Module):
         return nn.Dense(C, name="out_proj")(mixed)
 """,
     ),
+    Program(
+        "AttentionHead",
+        "self_attention",
+        """
+import torch
+from torch import nn
+
+class AttentionHead(nn.Module):
+    def __init__(self, width, head_dim, max_len):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, head_dim, bias=False) for _ in range(3))
+        self.register_buffer("tril", torch.tril(torch.ones(max_len, max_len)))
+    def forward(self, query_input, key_input, value_input, padding_mask=None, masked_attention=False):
+        q, k, v = self.query(query_input), self.key(key_input), self.value(value_input)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if padding_mask is not None:
+            scores = scores.masked_fill(padding_mask, float("-inf"))
+        if masked_attention:
+            scores = scores.masked_fill(self.tril[: q.shape[1], : q.shape[1]] == 0, float("-inf"))
+        return scores.softmax(-1) @ v
+""",
+        (("/ q.shape[-1] ** 0.5", "/ query_input.shape[-1] ** 0.5"), ("== 0", "== 1")),
+    ),
 )

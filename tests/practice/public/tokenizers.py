@@ -341,4 +341,65 @@ class UnitTokenizer:
 """,
         (("max(pairs, key", "min(pairs, key"), ("in self.rules:\n            seq", "in self.rules[::-1]:\n            seq")),
     ),
+    Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+class BPETokenizer:
+    def __init__(self, vocab: list[str], merges: list[tuple[str, str, str]]):
+        self.vocab, self.merges = vocab, merges
+
+    def pieces(self, word):
+        symbols = [*word, "</w>"]
+        for first, second, joined in self.merges:
+            place = 0
+            while place < len(symbols) - 1:
+                if symbols[place : place + 2] == [first, second]:
+                    symbols[place : place + 2] = [joined]
+                place += 1
+        return symbols
+
+    def encode(self, text):
+        return [self.vocab.index(symbol) for word in text.split() for symbol in self.pieces(word)]
+
+    def decode(self, ids):
+        return "".join(self.vocab[number] for number in ids).replace("</w>", " ").strip()
+""",
+        (("in self.merges:", "in self.merges[::-1]:"), ("place += 1", "place += 2"), ("return symbols", "return [*word, symbols[-1]]")),
+    ),
+    Program(
+        "BytePairEncoder",
+        "bpe_train",
+        """
+class BytePairEncoder:
+    def counts(self, words):
+        found = {}
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                found[pair] = found.get(pair, 0) + count
+        return found
+
+    def joined(self, word, pair):
+        out = []
+        for symbol in word:
+            is_pair = bool(out) and (out[-1], symbol) == pair
+            out[len(out) - is_pair :] = [pair[0] + pair[1] if is_pair else symbol]
+        return tuple(out)
+
+    def train(self, corpus, num_merges):
+        words = {}
+        for word in corpus.lower().split(" "):
+            ended = tuple(word + "_")
+            words[ended] = words.get(ended, 0) + 1
+        self.vocab = {letter: place for place, letter in enumerate(sorted(set(corpus)))}
+        size = len(self.vocab)
+        for place in range(num_merges):
+            found = self.counts(words)
+            best_pair = max(found, key=found.get)
+            self.vocab[best_pair] = size + place
+            words = {self.joined(word, best_pair): count for word, count in words.items()}
+        return self.vocab
+""",
+        (("found.get(pair, 0) + count", "found.get(pair, 0) + 1"), ("key=found.get", "key=lambda pair: -found[pair]")),
+    ),
 )

@@ -212,12 +212,19 @@ def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[S
     return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
 
 
+LEFT_OPEN = r"def [a-z]\w*\(.*\).*:\s*raise NotImplementedError"
+"""Pattern of a method that a class leaves to others; of several, nothing is to be filled in unless a comment says so."""
+TO_DO = r"(?i)to_?do|your (own )?(code|implementation)|fill in|implement (this|me|here)"
+
+
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
-    """Return True for an abstract class that another class of the file implements."""
+    """Return True for an abstract class that another class of the file implements, and for one that leaves several methods to other files."""
     if not inspect.isclass(subject.value) or not re.search(
         r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", subject.own_source, re.MULTILINE
     ):
         return False
+    if len(re.findall(LEFT_OPEN, subject.code)) > 1 and not re.search(TO_DO, subject.own_source):
+        return True
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
     return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)
 

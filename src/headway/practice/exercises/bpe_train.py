@@ -223,7 +223,14 @@ WRITTEN = optional(
 """Tokens as texts, each of whose characters may be one byte."""
 CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": _uncut}, source=UNCUT))
 
-ENDED = optional(Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, source=ENDS_WORDS))
+ENDED = optional(
+    Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, source=ENDS_WORDS),
+    Convention(
+        TEXTS["of_words_with_underscore"],
+        steps={**OF_ENDED_WORDS, "symbols": lambda word: [*as_characters(word), b"_"]},
+        source=r"\+ *['\"]_['\"]",
+    ),
+)
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"

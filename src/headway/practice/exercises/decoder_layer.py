@@ -75,9 +75,14 @@ CROSS = r"cross|enc|memory|src"
 
 OWN = (
     TEXTS.mistake("later_positions_visible", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (None, encoder_mask)),
-    TEXTS.mistake("masks_exchanged", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (encoder_mask, mask)),
-    TEXTS.mistake("target_mask_for_both", masks=lambda mask, encoder_mask: (mask, mask)),
-    TEXTS.mistake("source_mask_for_both", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (encoder_mask, encoder_mask)),
+    TEXTS.mistake("masks_exchanged", needs="encoder_mask", is_decoder=lambda: False, masks=lambda mask, encoder_mask: (encoder_mask, mask)),
+    TEXTS.mistake("target_mask_for_both", needs="mask", masks=lambda mask, encoder_mask: (mask, mask)),
+    TEXTS.mistake(
+        "source_mask_for_both",
+        needs="encoder_mask",
+        is_decoder=lambda: False,
+        masks=lambda mask, encoder_mask: (encoder_mask, encoder_mask),
+    ),
     TEXTS.mistake("source_mask_ignored", masks=lambda mask, encoder_mask: (mask, None)),
     TEXTS.mistake("query_from_the_encoder", context=lambda x, encoder_output: (encoder_output, x, x)),
     TEXTS.mistake("encoder_not_used", context=lambda x, encoder_output: (x, x, x)),

@@ -80,6 +80,10 @@ GIVEN = {
         {**vocabulary(merges), **{place: token for token, place in extra.items()}},
         {tuple(pair): place for place, pair in enumerate(merges)},
     ),
+    "texts in order, merges with their results": lambda merges, extra: (
+        [*map(_texts, [*ranks(merges), *extra]), END_OF_WORD],
+        [(first, second, first + second) for first, second in _in_text(merges)],
+    ),
 }
 """Forms in which vocabulary and merges are passed."""
 
@@ -101,7 +105,8 @@ SIZES = {
 }
 """Number of tokens before the first merge, without the special tokens that an instance has from its constructor or that its source names."""
 
-END_MARK = r"b?['\"]</w>['\"]"
+END_OF_WORD = "</w>"
+END_MARK = rf"b?['\"]{END_OF_WORD}['\"]"
 """Pattern of the source of a tokenizer that marks the ends of words, which are all that it keeps of spaces."""
 NAMED = r"['\"](</?\w+>|<\|\w+\|>|\[[A-Z]{3,4}\])['\"]"
 """Pattern of a special token in the source of a tokenizer: the mark at the end of a word, an unknown character."""
@@ -172,6 +177,8 @@ class TokenizerCall(Call):
         if not text.isascii():  # a token may be a part of a character
             return (decoded,)
         parts = [text_of([token]) for token in tokens]
+        if self.given and self.marks_words and not any(parts[-1:]):  # the marks are tokens of their own, in place of the spaces
+            parts = [part or " " for part in parts[:-1]]
         return (*(part for part in parts if part or not self.marks_words), decoded)
 
     @cached_property
@@ -318,7 +325,7 @@ def _types_of(form: str) -> dict[str, set[str]]:
     vocab, merges = GIVEN[form]([(b"a", b"b")], {})
     places = {"int"} if isinstance(merges, Mapping) else set()
     return {
-        "vocab": {type(each).__name__ for entry in vocab.items() for each in entry},
+        "vocab": {type(each).__name__ for entry in (vocab.items() if isinstance(vocab, Mapping) else zip(vocab)) for each in entry},
         "merges": {type(each).__name__ for pair in merges for each in pair} | places,
     }
 

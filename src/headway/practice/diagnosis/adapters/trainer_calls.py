@@ -20,6 +20,9 @@ from headway.practice.exercise import Exercise
 MERGES = r"(bpe_?)?(merges|merge_(rules|list|ranks|table|pairs)|ranks|rules)|merge_?history"
 """Pattern of the attribute with the merges."""
 
+PAIRS_IN_VOCAB = r"self\.\w*vocab\w*\[\w*pair\w*\] *=[^=]"
+"""Pattern of the source of a class that keeps the merged pairs in its vocabulary, next to the characters."""
+
 VOCAB = r"(id_?(to|2)_?)?(vocab(ulary)?|token|byte)s?|itos"
 """Pattern of the attribute with the tokens by id."""
 
@@ -33,7 +36,10 @@ class TrainerCall(TokenizerCall):
         with tempfile.TemporaryDirectory() as folder:
             trainer, _ = self._made(given, Path(folder))
         held = {name.strip("_"): value for name, value in vars(trainer).items()}
-        merges = next(value for name, value in held.items() if re.fullmatch(MERGES, name))
+        merges = next((value for name, value in held.items() if re.fullmatch(MERGES, name)), None)
+        if merges is None:
+            vocab = next(value for name, value in held.items() if re.fullmatch(VOCAB, name))
+            merges = {pair: place for pair, place in vocab.items() if isinstance(pair, tuple)}
         return [tuple(_token(part, _tokens(held)) for part in pair) for pair in _ordered(merges)]
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -78,7 +84,8 @@ def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     if method and isinstance(inspect.getattr_static(subject.value, method), classmethod | staticmethod):
         return function_calls(replace(subject, value=getattr(subject.value, method)), exercise, library)
     names = re.findall(r"self\.(\w+)(?: *:[^=\n]+)? *=[^=]", subject.own_source)
-    if not method or not any(re.fullmatch(MERGES, each.strip("_")) for each in names):
+    holds_merges = any(re.fullmatch(MERGES, each.strip("_")) for each in names) or re.search(PAIRS_IN_VOCAB, subject.code)
+    if not method or not holds_merges:
         return []
     roles = {role.name: role for role in exercise.roles}
     taken = [*subject.parameters, *parameters_of(getattr(subject.value, method), is_bound=True)]

@@ -235,10 +235,13 @@ class Trial:
         """Return True if the first output equals that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
-    def is_undone_by(self, mistake: Mistake) -> bool:
-        """Return True if a mistake replaces all steps of a convention, or one of a whole, and thus belongs to the default convention."""
+    def excludes(self, mistake: Mistake) -> bool:
+        """Return True if a mistake needs an operand that the call does not take, or belongs to the default convention.
+
+        It does if it replaces all steps of a convention, or one of a whole.
+        """
         replaced = set(mistake.steps)
-        return any(
+        return (mistake.needs is not None and not self.call.binding.takes(mistake.needs)) or any(
             bool(replaced & set(each.steps)) if each.is_whole else bool(each.steps) and set(each.steps) <= replaced
             for each in self.conventions
         )

@@ -13,7 +13,7 @@ from headway.practice.diagnosis.classes.constructing import Construction, constr
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import with_makers
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
-from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule
+from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, is_part
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.outputs import Raised
@@ -81,6 +81,8 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     fitting = max((len(needed & assignment.exact_roles(slots, sample)) for assignment in held), default=0)
     placed = fitting if is_exact else max((len(needed & assignment.roles) for assignment in held), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
+    if not slots and any(is_part(each.name, first.subject, is_called=True) for each in first.subject.parameters):
+        share /= 2  # a maker gives it parts that hold weights
     bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
     calls = [replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)]
     if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):

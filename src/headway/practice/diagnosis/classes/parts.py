@@ -104,10 +104,14 @@ def _holds_matrices(subject: Subject) -> bool:
 
 
 def _heads(subject: Subject) -> list[str]:
-    """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise."""
+    """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise.
+
+    A head that does so only in calls that ask for it sees all positions.
+    """
     text = subject.code
     is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
-    return ["causal_self_attention" if is_causal else "self_attention"]
+    is_asked = any(each.default is False and re.search(r"mask|causal", each.name.lower()) for each in _operands(subject))
+    return ["causal_self_attention" if is_causal and not is_asked else "self_attention"]
 
 
 STACKS = r"(for \w+ in range\(|(clones?|copy|copies)\().*\n?.*(layers|blocks|depth|\bN\b)"

@@ -136,7 +136,7 @@ def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
 
 def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
     for mistake in mistakes:
-        if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
+        if not trial.excludes(mistake) and trial.matches((mistake,)):
             yield _explanation(subject, trial, (mistake,))
 
 
@@ -151,7 +151,7 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes exclude most pairs at the lowest cost
     recovered = [found for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
-    mistakes = [mistake for mistake in trial.exercise.mistakes if not trial.is_undone_by(mistake)]
+    mistakes = [mistake for mistake in trial.exercise.mistakes if not trial.excludes(mistake)]
     for pair in itertools.combinations([*recovered, *mistakes], 2):
         if not trial.memory.num_pairs:
             return

@@ -443,7 +443,8 @@ def _names_in(function: ast.FunctionDef | ast.Lambda | None, seen: Observation) 
         return NOTHING
     first, last = _first_line(function), function.end_lineno or function.lineno
     inside = [names for line, names in seen.names.items() if first <= line <= last]
-    return Names(*({name: each for held in kinds for name, each in held.items()} for kinds in _columns(inside)))
+    rest = function.args.kwarg.arg if function.args.kwarg else None  # options that the definition has no use for
+    return Names(*({name: each for held in kinds for name, each in held.items() if name != rest} for kinds in _columns(inside)))
 
 
 def _columns(names: Sequence[Names]) -> tuple[list[dict[str, Seen]], list[dict[str, Seen]]]:

@@ -22,6 +22,7 @@ from headway.practice.diagnosis.repair.nesting import (
 )
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
+from headway.practice.names import fitting
 
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 MAX_SIZES = 5
@@ -199,10 +200,18 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
     if own is not None and own.kind == "int":
         for name in [name for name, seen in context.held.items() if seen.kind == "int"][:MAX_SIZES]:
             yield 1.4 if f"self.{name}" in context.unused else 1.6, parsed(f"self.{name}", {})
+    others = context.globals
     if node.id == context.undefined:
         yield from ((1.0, ast.Name(name, ast.Load())) for name in context.functions)
         yield 1.0, parsed(f"{context.alias}.{node.id}", {})
-    yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
+        others = [name for name in others if not _are_apart(name, node.id)]
+    yield from ((2.0, ast.Name(name, ast.Load())) for name in others if name != node.id and name not in known)
+
+
+def _are_apart(one: str, other: str) -> bool:
+    """Return True for the names of two different parts: neither was meant by the other."""
+    parts = [{each for group in fitting(name) for each in group} for name in (one, other)]
+    return all(parts) and not parts[0] & parts[1]
 
 
 def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
