@@ -813,7 +813,7 @@ class Attention:
         heads = (*x.shape[:2], self.num_heads, self.d_k)
         q, k, v = ((x @ w).reshape(heads).transpose(0, 2, 1, 3) for w in (self.W_q, self.W_k, self.W_v))
         scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(self.d_k)
-        scores = scores if mask is None else np.where(mask, -1e9, scores)
+        scores = scores if mask is None else np.where(mask[np.newaxis, np.newaxis, :, :], -1e9, scores)  # of all sequences
         e = np.exp(scores - scores.max(-1, keepdims=True))
         return (e / e.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ self.W_o
 

@@ -89,7 +89,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
 
         repaired: list[Verdict] = []
         for verdicts_so_far in with_repairs(wrong, right):
-            repaired = settled(verdicts_so_far)
+            repaired = settled([*right, *verdicts_so_far])[len(right) :]
             for verdict in _without_unjudged_methods(repaired):
                 conclude(verdict)
         for verdict in repaired_as_others(others, repaired, names):

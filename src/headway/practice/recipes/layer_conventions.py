@@ -124,6 +124,8 @@ class Settled:
         found, swapped = self._answered_forms(ask, masks), with_positions_first(ask)
         if not found and _answer_of(swapped, self.example) is not None:
             found = self._answered_forms(swapped, masks)
+        if not found and self.of_pairs is not None:
+            found = self.of_pairs._answered_forms(ask, masks)
         return found or (masks[:1] if self.alone is None else self.alone._forms(ask, masks))
 
     def _answered_forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
@@ -148,6 +150,15 @@ class Settled:
     def _right_when_simple(self) -> list[Any]:
         """The right outputs for the simple masks."""
         return [self.answer({**way.steps, **variant}, self.example | (self.simple or {})) for way in self.ways for variant in self.variants]
+
+    @cached_property
+    def of_pairs(self) -> Settled | None:
+        """Measurements with masks of shape (queries, keys) for all sequences; None if the masks have this shape already."""
+        if all(mask.ndim == 2 for mask in self.hiding.values()):
+            return None
+        num_queries = self.example["x"].shape[-2]
+        free, hiding = ({name: _of_queries(mask, num_queries) for name, mask in each.items()} for each in (self.free, self.hiding))
+        return Settled(self.answer, self.example, free, hiding, self.mistakes, self.variants)
 
     @cached_property
     def alone(self) -> Settled | None:
