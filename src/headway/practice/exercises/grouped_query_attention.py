@@ -24,7 +24,7 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.rotation import ROTATED
-from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
+from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, OF_OTHER_HEADS, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -127,8 +127,8 @@ def probes() -> tuple[Probe, ...]:
     """Six query heads over two and three key-value heads, and over one; heads given separately."""
     draw = Draw(31)
 
-    def weights(width: int, d_out: int, kv: int, biases: tuple[str, ...] = ()) -> Inputs:
-        shapes = {"query": (d_out, width), "key": (kv, width), "value": (kv, width), "output": (d_out, d_out)}
+    def weights(width: int, d_out: int, kv: int, biases: tuple[str, ...] = (), output: int | None = None) -> Inputs:
+        shapes = {"query": (d_out, width), "key": (kv, width), "value": (kv, width), "output": (output or d_out, d_out)}
         held = {f"{part}_weight": draw.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
         return held | {f"{part}_bias": draw.numbers(shapes[part][0]) for part in biases}
 
@@ -180,6 +180,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads without batch, masked", heads(5, 5, 6, 2, ()) | {"mask": MASK}, SINGLE, UNBATCHED),
         Probe("heads without batch, causal", heads(5, 5, 6, 2, ()) | {"is_causal": True}, SINGLE, UNBATCHED),
         Probe("one key head, padded", draw.itself(2, 5, 12) | weights(12, 12, 3) | one | {"mask": padding}, PADDED, within=BATCH),
+        Probe("heads of another size", draw.itself(2, 5, 10) | weights(10, 12, 4, output=10) | two, OF_OTHER_HEADS),
+        Probe(
+            "heads of another size, masked", draw.itself(2, 5, 10) | weights(10, 12, 4, output=10) | two | {"mask": MASK}, OF_OTHER_HEADS
+        ),
     )
 
 

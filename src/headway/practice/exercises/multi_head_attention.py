@@ -17,6 +17,7 @@ from headway.practice.recipes.sequences import (
     MASK,
     MATRICES,
     NARROWER,
+    OF_OTHER_HEADS,
     PADDED,
     PADDING,
     SINGLE,
@@ -66,6 +67,12 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected, one position", draw.three(1, 1, 12, ()) | heads, MATRICES),
         Probe("single, causal", draw.itself(5, 12) | held | heads | {"is_causal": True}, SINGLE, UNBATCHED),
         Probe("three sequences, masked", draw.three(5, 5, 12) | held | heads | {"mask": MASK}, BATCH),
+        Probe("heads of another size", draw.itself(2, 5, 10) | draw.weights(10, 12, output=10) | heads, OF_OTHER_HEADS),
+        Probe(
+            "heads of another size, masked",
+            draw.itself(2, 5, 10) | draw.weights(10, 12, output=10) | heads | {"mask": MASK},
+            OF_OTHER_HEADS,
+        ),
     )
 
 
