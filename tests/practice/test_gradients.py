@@ -185,6 +185,33 @@ def test_a_wrong_backward_of_the_class_is_wrong(right, wrong):
     assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", ["gradient_is_wrong"])
 
 
+WITH_A_MASK = """
+import numpy as np
+
+class ScaledDotProductAttention:
+    def forward(self, Q, K, V, mask=None):
+        self.Q, self.K, self.V = Q, K, V
+        scores = Q @ np.swapaxes(K, -1, -2) / np.sqrt(Q.shape[-1])
+        scores = scores if mask is None else scores + mask
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        self.weights = powers / powers.sum(-1, keepdims=True)
+        return self.weights @ V
+
+    def backward(self, dout):
+        dw = dout @ np.swapaxes(self.V, -1, -2)
+        ds = self.weights * (dw - (dw * self.weights).sum(-1, keepdims=True)) / np.sqrt(self.Q.shape[-1])
+        return ds @ self.K, np.swapaxes(ds, -1, -2) @ self.Q, np.swapaxes(self.weights, -1, -2) @ dout
+"""
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("@ self.Q,", "@ self.K,"), (" / np.sqrt(self.Q.shape[-1])", "")])
+def test_the_mask_of_an_attention_needs_no_gradient(right, wrong):
+    verdict = judged("scaled_dot_product_attention", WITH_A_MASK)
+    assert verdict.is_correct
+    assert not any("backward method of its own" in each.en for each in verdict.notes)
+    assert [each.name for each in judged("scaled_dot_product_attention", WITH_A_MASK.replace(right, wrong)).causes] == ["gradient_is_wrong"]
+
+
 @pytest.mark.parametrize("line", ["    def backward(self, dout, rate):", "    def backward(self, dout):\n        return None"])
 def test_a_backward_that_cannot_be_checked_is_noted(line):
     verdict = judged("linear", BACKWARD.replace("    def backward(self, dout):", line))

@@ -87,7 +87,9 @@ def _of_backward(call: InstanceCall, encoded: Inputs) -> Cause | Message | None:
 
     (answer,) = floating_arrays(call.forward(instance, arguments | {name: call.array(each) for name, each in values.items()}))
     given = weights_of(answer.shape, 0)
-    found = _of_operands(instance.backward(call.array(given)), {name: each for name, each in values.items() if _is_floating(each)})
+    masks = {name for name, role in call.construction.forward.role_of.items() if role.name.endswith("mask")}
+    moved = {name: each for name, each in values.items() if _is_floating(each) and name not in masks}
+    found = _of_operands(instance.backward(call.array(given)), moved)
     if found is None or any(each.shape == given.shape and numpy.allclose(each, given) for each in found.values()):
         return OWN_BACKWARD  # left to the loss, or to the caller
     held = slots_of(instance, call.subject.value.__module__, with_gradients=True)
