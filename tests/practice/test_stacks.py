@@ -110,3 +110,35 @@ def test_a_list_that_holds_one_layer_several_times_is_wrong(tmp_path, layers, is
     found = {each.subject: each for each in check_file(path)}
     assert found["Encoder"].is_correct != is_shared
     assert [cause.name for cause in found["Encoder"].causes] == (["layers_shared"] if is_shared else [])
+
+
+UNJUDGED = """
+import numpy as np
+
+class Block:
+    def __init__(self, width):
+        self.gain = np.ones(width)
+
+    def forward(self, x):
+        return x * self.gain
+
+class TransformerDecoder:
+    def __init__(self, width, n_layers):
+        LAYERS
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block.forward(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_shared"),
+    [("self.blocks = [Block(width)] * n_layers", True), ("self.blocks = [Block(width) for _ in range(n_layers)]", False)],
+)
+def test_layers_that_are_shared_are_found_in_a_stack_that_is_not_judged(tmp_path, line, is_shared):
+    path = tmp_path / "mine.py"
+    path.write_text(UNJUDGED.replace("LAYERS", line))
+    causes = [cause.name for each in check_file(path) if each.subject == "TransformerDecoder" for cause in each.causes]
+    assert ("layers_shared" in causes) == is_shared

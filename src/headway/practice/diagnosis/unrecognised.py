@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
@@ -33,10 +34,12 @@ EFFORT = 0.4
 def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str]) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
+    A stack or a model that was not judged is wrong if it holds one layer several times.
+
     verdicts   on the subjects that were judged
     right      names of the subjects of the file that are right
     """
-    found: dict[str, Verdict] = {}
+    found = {verdict.subject: verdict for verdict in _of_shared_layers(subjects, verdicts)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
         if subject.name in found:
             continue
@@ -45,6 +48,16 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
             if verdict is not None:
                 found[subject.name] = verdict
     return list(found.values())
+
+
+def _of_shared_layers(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
+    judged = {verdict.subject for verdict in verdicts}
+    for subject in subjects:
+        parts = [by_name(name) for group in fitting(subject.short_name) for name in group]
+        whole = next((each for each in parts if each.calls in ("stack", "model")), None)
+        cause = shared_layers_cause(subject) if whole is not None and subject.name not in judged else None
+        if whole is not None and cause is not None:
+            yield Verdict(subject.name, whole.name, subject.line, "wrong", (cause,), title=whole.title)
 
 
 def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[tuple[Subject, Exercise]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -17,7 +19,7 @@ ON_PURPOSE = r"(?i)share|albert|universal|recurr|tied"
 
 LISTS = ("ModuleList", "Sequential")
 
-STATELESS = r"(?i)relu|gelu|silu|tanh|sigmoid|softmax|swish|dropout|identity|flatten"
+STATELESS = r"(?i)relu|gelu|silu|tanh|sigmoid|softmax|swish|dropout|identity|flatten|tensor|config"
 """Pattern of the names of layers without weights."""
 
 
@@ -33,13 +35,18 @@ def shared_layers_cause(subject: Subject) -> Cause | None:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in LISTS:
-            for given in node.args:
-                value = given.value if isinstance(given, ast.Starred) else given
-                if _repeats(value, made):
-                    return Cause("layers_shared", TEXTS["layers_shared"], TEXTS["make_each_layer"], EMPTY, line=value.lineno)
+    for value in (value for node in ast.walk(tree) for value in _lists_of(node)):
+        if _repeats(value, made):
+            return Cause("layers_shared", TEXTS["layers_shared"], TEXTS["make_each_layer"], EMPTY, line=value.lineno)
     return None
+
+
+def _lists_of(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what a module makes a list of layers from, and a list times a number that an attribute holds."""
+    if isinstance(node, ast.Call) and _name(node.func) in LISTS:
+        yield from (each.value if isinstance(each, ast.Starred) else each for each in node.args)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and any(map(is_of_self, node.targets)):
+        yield node.value
 
 
 def _repeats(node: ast.expr, made: set[str]) -> bool:
