@@ -63,3 +63,22 @@ def test_a_layer_that_is_made_in_the_call_is_named(tmp_path, moved):
 
 def test_a_layer_of_the_constructor_is_right(tmp_path):
     assert causes(tmp_path, FEED_FORWARD, "FeedForward") == ("correct", [])
+
+
+IN_FLAX = """
+from flax import linen as nn
+
+class FeedForward(nn.Module):
+    d_model: int
+    d_ff: int
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.LayerNorm()(x)
+        return nn.Dense(self.d_model)(nn.relu(nn.Dense(self.d_ff)(x)))
+"""
+
+
+def test_a_module_of_flax_makes_its_layers_in_the_call(tmp_path):
+    pytest.importorskip("flax")
+    assert causes(tmp_path, IN_FLAX, "FeedForward") == ("correct", [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from headway.practice.diagnosis.classes.children import METHODS
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
@@ -18,12 +19,15 @@ WEIGHTED = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm1d", "Embedding", "Conv1
 MOVES = ("to", "cuda", "cpu", "float", "half", "double")
 """Methods of a layer that return it."""
 
+OTHER_NN = r"(?m)^ *(from|import) (flax|mlx)\b"
+"""Pattern of the source of a file whose `nn` is not that of torch; a module of Flax makes its layers in the call."""
+
 
 def made_in_call_cause(subject: Subject) -> Cause | None:
     """Return the cause for a layer with weights that the call of a class makes and applies; None if there is none."""
     tree = definitions(parsed(subject.text)).get(subject.name)
     calls = [node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef) and node.name in METHODS]
-    if not isinstance(tree, ast.ClassDef):
+    if not isinstance(tree, ast.ClassDef) or re.search(OTHER_NN, subject.file_source):
         return None
     for node in (each for call in calls for each in ast.walk(call)):
         if isinstance(node, ast.Call) and (made := _layer(node.func)) is not None:
