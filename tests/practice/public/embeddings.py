@@ -415,6 +415,17 @@ class Embeddings(nn.Module):
 """,
         (("+ self.segments(seg)", "+ 2 * self.segments(seg)"), ("self.places(places)", "self.places(places * 0)")),
     ),
+    Program(
+        "embed_inputs",
+        "embed",
+        """
+import numpy as np
+
+def embed_inputs(x: np.ndarray, W_E: np.ndarray) -> np.ndarray:
+    return np.matmul(x, W_E)
+""",
+        (("np.matmul(x, W_E)", "np.matmul(x, W_E.T)"), ("np.matmul(x, W_E)", "np.matmul(x, W_E)[::-1]")),
+    ),
     Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
     Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
 )
