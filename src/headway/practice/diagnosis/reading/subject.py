@@ -108,11 +108,11 @@ class Subject:
 
     @cached_property
     def mask_flags(self) -> frozenset[str]:
-        """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`."""
+        """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`; but not `unmasked=True`."""
         lines = range(self.line, self.line + len(self.source))
         functions = _functions_of(self.text)
         own = [node for node in functions if node.lineno in lines]
-        names = {each for node in own for each in parameters_in(node) if "mask" in each.lower()}
+        names = {each for node in own for each in parameters_in(node) if re.search("(?i)(?<!un)mask", each)}
         return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in parameters_in(node)))
 
     @cached_property
