@@ -402,4 +402,42 @@ class BytePairEncoder:
 """,
         (("found.get(pair, 0) + count", "found.get(pair, 0) + 1"), ("key=found.get", "key=lambda pair: -found[pair]")),
     ),
+    Program(
+        "merge_pair",
+        "merge_pair",
+        """
+word_freqs = {"low": 3, "lower": 1}
+splits = {word: list(word) for word in word_freqs}
+
+def merge_pair(a, b, splits):
+    for word in word_freqs:
+        parts, place = splits[word], 0
+        while place < len(parts) - 1:
+            if parts[place] == a and parts[place + 1] == b:
+                parts = parts[:place] + [a + b] + parts[place + 2 :]
+            else:
+                place += 1
+        splits[word] = parts
+    return splits
+""",
+        (("parts[place + 2 :]", "parts[place + 1 :]"), ("[a + b]", "[b + a]")),
+    ),
+    Program(
+        "Words._merge",
+        "merge_pair",
+        """
+class Words:
+    def __init__(self, words):
+        self.splits = {word: list(word) for word in words}
+
+    def _merge(self, left, right):
+        for parts in self.splits.values():
+            place = 0
+            while place < len(parts) - 1:
+                if (parts[place], parts[place + 1]) == (left, right):
+                    parts[place : place + 2] = [left + right]
+                place += 1
+""",
+        (("[left + right]", "[left, right]"), ("len(parts) - 1", "len(parts) - 2")),
+    ),
 )
