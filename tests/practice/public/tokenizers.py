@@ -440,4 +440,18 @@ class Words:
 """,
         (("[left + right]", "[left, right]"), ("len(parts) - 1", "len(parts) - 2")),
     ),
+    Program(
+        "merge_most_common",
+        "merge_pair",
+        """
+def merge_most_common(tokens, pair):
+    number, out = max([255, *tokens]) + 1, []
+    while tokens:
+        take = 2 if tuple(tokens[:2]) == tuple(pair) else 1
+        out.append(number if take == 2 else tokens[0])
+        tokens = tokens[take:]
+    return out, number
+""",
+        (("tokens[take:]", "tokens[1:]"), ("out.append(number if take == 2 else tokens[0])", "out.append(tokens[0])")),
+    ),
 )

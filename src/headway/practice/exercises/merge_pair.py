@@ -122,6 +122,14 @@ def _of_one_word(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_list and len(answer) == 1 else answer
 
 
+def _with_own_id(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of an output with the number of the new token after them, which the function chose, as that of the inputs."""
+    is_pair = isinstance(answer, tuple) and len(answer) == 2 and numpy.ndim(answer[0]) == 1 and numpy.ndim(answer[1]) == 0
+    if not is_pair or int(answer[1]) in inputs["ids"]:
+        return answer
+    return numpy.array([inputs["new_id"] if each == answer[1] else each for each in answer[0]])
+
+
 def _by_word(word: list[Any]) -> dict[str, list[Any]]:
     """Return a corpus as in the course of Hugging Face: the symbols of each word by its text."""
     return {"word": word}
@@ -144,6 +152,7 @@ FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
+    Convention(TEXTS["makes_id"], lambda inputs: without(inputs, "new_id"), _with_own_id, without="new_id", source=r"\bmax\(|\blen\("),
     Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(_by_word), frequencies={"word": 3}), _of_symbols, role="frequencies"),
     *(Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(made)), _of_symbols, role="second") for made in CORPORA),
     Convention(encode=_parted(dict), role="second"),
