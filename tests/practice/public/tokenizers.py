@@ -454,4 +454,21 @@ def merge_most_common(tokens, pair):
 """,
         (("tokens[take:]", "tokens[1:]"), ("out.append(number if take == 2 else tokens[0])", "out.append(tokens[0])")),
     ),
+    Program(
+        "merge_pairs",
+        "merge_pair",
+        """
+def merge_pairs(pairs, corpus):
+    best = max(pairs, key=pairs.get)
+    merged = []
+    for word in corpus:
+        word = list(word)
+        for place in range(len(word) - 1):
+            if tuple(word[place : place + 2]) == best:
+                word[place : place + 2] = ["".join(best)]
+        merged.append(word)
+    return merged, best
+""",
+        (("max(pairs", "min(pairs"), ('["".join(best)]', "[best[0]]")),
+    ),
 )

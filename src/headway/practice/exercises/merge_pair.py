@@ -160,6 +160,25 @@ FORMS = optional(
 )
 
 
+def _corpus_of_two(answer: Any, inputs: Inputs) -> Any:
+    """Return the corpus of an output that has the chosen pair after it."""
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2 and numpy.shape(answer[1]) == (2,)
+    return answer[0] if is_pair and isinstance(answer[1], tuple) else answer
+
+
+COUNTS = optional(
+    Convention(
+        TEXTS["takes_counts"],
+        changed(pair=lambda pair: {tuple(pair[::-1]): 1} | {tuple(pair): 2}),
+        _corpus_of_two,
+        role="pair",
+        named=r"pairs|counts|freq|stats",
+        source=r"\bmax\(|most_common",
+    )
+)
+"""A function that chooses the most frequent of counted pairs itself."""
+
+
 def probes() -> tuple[Probe, ...]:
     """The pair in the middle, at both ends, in opposite order, in runs, and absent."""
     return (
@@ -181,7 +200,7 @@ EXERCISE = Exercise(
     roles=ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(FORMS,),
+    conventions=(FORMS, COUNTS),
     is_trained_through=False,
     may_write=True,
 )
