@@ -428,4 +428,21 @@ def embed_inputs(x: np.ndarray, W_E: np.ndarray) -> np.ndarray:
     ),
     Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
     Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
+    Program(
+        "LearnedPositions",
+        "learned_positions",
+        """
+import torch
+from torch import nn
+
+class LearnedPositions(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+
+    def forward(self, indices):
+        return self.rows[indices]
+""",
+        (("self.rows[indices]", "self.rows[indices + 1]"), ("self.rows[indices]", "self.rows[: len(indices)]")),
+    ),
 )
