@@ -445,4 +445,22 @@ class LearnedPositions(nn.Module):
 """,
         (("self.rows[indices]", "self.rows[indices + 1]"), ("self.rows[indices]", "self.rows[: len(indices)]")),
     ),
+    Program(
+        "RotaryEmbedding",
+        "rotary_tables",
+        """
+import numpy as np
+
+class RotaryEmbedding:
+    def __init__(self, config):
+        rates = 1.0 / config.rope_theta ** (np.arange(0, config.head_dim, 2) / config.head_dim)
+        angles = np.outer(np.arange(config.max_position_embeddings), rates)
+        angles = np.concatenate([angles, angles], axis=-1)
+        self.cos_cached, self.sin_cached = np.cos(angles), np.sin(angles)
+""",
+        (
+            ("np.arange(config.max_position_embeddings)", "1 + np.arange(config.max_position_embeddings)"),
+            ("np.sin(angles)", "np.tan(angles)"),
+        ),
+    ),
 )

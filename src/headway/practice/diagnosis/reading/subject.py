@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.methods import METHODS, methods, of_operands, without_instance
+from headway.practice.diagnosis.reading.methods import METHODS, methods, of_operands, with_tables, without_instance
 from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
@@ -333,7 +333,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
     owner, _, method = name.partition(".")
     held = namespace.get(owner)
     if not method:
-        return (of_operands(held) if inspect.isclass(held) else None) or held
+        return (of_operands(held) or with_tables(held) if inspect.isclass(held) else None) or held
     value = vars(held).get(method) if inspect.isclass(held) else None
     if isinstance(value, staticmethod):
         return value.__func__ if inspect.isfunction(inspect.unwrap(value.__func__)) else None
