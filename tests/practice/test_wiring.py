@@ -313,12 +313,12 @@ def test_the_judge_confirms_a_block_with_correct_parts_in_place_of_its_own(tmp_p
 @pytest.mark.slow
 def test_a_function_that_reads_data_of_its_file_is_not_accused(tmp_path):
     (tmp_path / "mine.py").write_text("""
-word_freqs = {}
+seen_words = {}
 for word in open("no such file").read().split():
-    word_freqs[word] = word_freqs.get(word, 0) + 1
+    seen_words[word] = seen_words.get(word, 0) + 1
 
 def merge_pair(a, b, splits):
-    for word in word_freqs:
+    for word in seen_words:
         split, place = splits[word], 0
         while place < len(split) - 1:
             if split[place] == a and split[place + 1] == b:

@@ -719,4 +719,22 @@ class CausalAttention(nn.Module):
             ("torch.cat([old_v, v], dim=1)", "torch.cat([v, old_v], dim=1)"),
         ),
     ),
+    Program(
+        "multi_head_attention",
+        "scaled_dot_product_attention",
+        """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+def multi_head_attention(q, k, v, unmasked=True):
+    s = q @ np.swapaxes(k, -2, -1) / np.sqrt(q.shape[-1])
+    if not unmasked:
+        s = np.where(np.tri(s.shape[-2], dtype=bool), s, -np.inf)
+    return softmax(s) @ v
+""",
+        ((" / np.sqrt(q.shape[-1])", ""), ("softmax(s) @ v", "softmax(s)")),
+    ),
 )

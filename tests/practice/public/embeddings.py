@@ -415,6 +415,52 @@ class Embeddings(nn.Module):
 """,
         (("+ self.segments(seg)", "+ 2 * self.segments(seg)"), ("self.places(places)", "self.places(places * 0)")),
     ),
+    Program(
+        "embed_inputs",
+        "embed",
+        """
+import numpy as np
+
+def embed_inputs(x: np.ndarray, W_E: np.ndarray) -> np.ndarray:
+    return np.matmul(x, W_E)
+""",
+        (("np.matmul(x, W_E)", "np.matmul(x, W_E.T)"), ("np.matmul(x, W_E)", "np.matmul(x, W_E)[::-1]")),
+    ),
     Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
     Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
+    Program(
+        "LearnedPositions",
+        "learned_positions",
+        """
+import torch
+from torch import nn
+
+class LearnedPositions(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+
+    def forward(self, indices):
+        return self.rows[indices]
+""",
+        (("self.rows[indices]", "self.rows[indices + 1]"), ("self.rows[indices]", "self.rows[: len(indices)]")),
+    ),
+    Program(
+        "RotaryEmbedding",
+        "rotary_tables",
+        """
+import numpy as np
+
+class RotaryEmbedding:
+    def __init__(self, config):
+        rates = 1.0 / config.rope_theta ** (np.arange(0, config.head_dim, 2) / config.head_dim)
+        angles = np.outer(np.arange(config.max_position_embeddings), rates)
+        angles = np.concatenate([angles, angles], axis=-1)
+        self.cos_cached, self.sin_cached = np.cos(angles), np.sin(angles)
+""",
+        (
+            ("np.arange(config.max_position_embeddings)", "1 + np.arange(config.max_position_embeddings)"),
+            ("np.sin(angles)", "np.tan(angles)"),
+        ),
+    ),
 )

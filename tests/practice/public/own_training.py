@@ -124,6 +124,34 @@ def cross_entropy(logits, targets, mask=None):
     return surprise.mean() if mask is None else (surprise * mask).sum() / mask.sum()
 """
 
+KEPT = """
+import numpy as np
+
+class Layer_Dense:
+    def __init__(self, n_inputs, n_neurons):
+        self.weights = 0.01 * np.random.randn(n_inputs, n_neurons)
+        self.biases = np.zeros((1, n_neurons))
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        self.output = np.dot(inputs, self.weights) + self.biases
+
+class ActivationReLU:
+    def forward(self, z):
+        self.z = z
+        self.out = np.where(z > 0, z, 0)
+
+    def backward(self, dz):
+        self.dz = dz * (self.z > 0)
+
+class SoftmaxCCE:
+    def forward(self, z, labels):
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        self.p = e / e.sum(axis=1, keepdims=True)
+        picked = np.clip(self.p, 1e-7, 1 - 1e-7)[np.arange(len(z)), labels]
+        return np.mean(-np.log(picked))
+"""
+
 PROGRAMS = (
     Program(
         "AttentionHead",
@@ -144,6 +172,14 @@ PROGRAMS = (
     ),
     Program("BPETokenizer.get_pairs", "pair_counts", PAIRS, (("+= frequency", "+= 1"), ("len(symbols) - 1", "len(symbols) - 2"))),
     Program("BPETokenizer.merge_vocab", "merge_pair", PAIRS, (('"".join(pair), word', '" ".join(pair), word'),)),
+    Program(
+        "Layer_Dense",
+        "linear",
+        KEPT,
+        ((" + self.biases", ""), ("self.output = np.dot(inputs, self.weights)", "self.total = np.dot(inputs, self.weights)")),
+    ),
+    Program("ActivationReLU", "relu", KEPT, (("np.where(z > 0, z, 0)", "np.where(z > 1, z, 0)"), ("self.out =", "out ="))),
+    Program("SoftmaxCCE", "cross_entropy", KEPT, (("np.mean(-np.log(picked))", "np.mean(np.log(picked))"),)),
     Program("cross_entropy", "cross_entropy", LOSS, (("(surprise * mask).sum() / mask.sum()", "(surprise * mask).mean()"),)),
     Program(
         "SoftmaxCrossEntropy",

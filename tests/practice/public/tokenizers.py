@@ -402,4 +402,73 @@ class BytePairEncoder:
 """,
         (("found.get(pair, 0) + count", "found.get(pair, 0) + 1"), ("key=found.get", "key=lambda pair: -found[pair]")),
     ),
+    Program(
+        "merge_pair",
+        "merge_pair",
+        """
+word_freqs = {"low": 3, "lower": 1}
+splits = {word: list(word) for word in word_freqs}
+
+def merge_pair(a, b, splits):
+    for word in word_freqs:
+        parts, place = splits[word], 0
+        while place < len(parts) - 1:
+            if parts[place] == a and parts[place + 1] == b:
+                parts = parts[:place] + [a + b] + parts[place + 2 :]
+            else:
+                place += 1
+        splits[word] = parts
+    return splits
+""",
+        (("parts[place + 2 :]", "parts[place + 1 :]"), ("[a + b]", "[b + a]")),
+    ),
+    Program(
+        "Words._merge",
+        "merge_pair",
+        """
+class Words:
+    def __init__(self, words):
+        self.splits = {word: list(word) for word in words}
+
+    def _merge(self, left, right):
+        for parts in self.splits.values():
+            place = 0
+            while place < len(parts) - 1:
+                if (parts[place], parts[place + 1]) == (left, right):
+                    parts[place : place + 2] = [left + right]
+                place += 1
+""",
+        (("[left + right]", "[left, right]"), ("len(parts) - 1", "len(parts) - 2")),
+    ),
+    Program(
+        "merge_most_common",
+        "merge_pair",
+        """
+def merge_most_common(tokens, pair):
+    number, out = max([255, *tokens]) + 1, []
+    while tokens:
+        take = 2 if tuple(tokens[:2]) == tuple(pair) else 1
+        out.append(number if take == 2 else tokens[0])
+        tokens = tokens[take:]
+    return out, number
+""",
+        (("tokens[take:]", "tokens[1:]"), ("out.append(number if take == 2 else tokens[0])", "out.append(tokens[0])")),
+    ),
+    Program(
+        "merge_pairs",
+        "merge_pair",
+        """
+def merge_pairs(pairs, corpus):
+    best = max(pairs, key=pairs.get)
+    merged = []
+    for word in corpus:
+        word = list(word)
+        for place in range(len(word) - 1):
+            if tuple(word[place : place + 2]) == best:
+                word[place : place + 2] = ["".join(best)]
+        merged.append(word)
+    return merged, best
+""",
+        (("max(pairs", "min(pairs"), ('["".join(best)]', "[best[0]]")),
+    ),
 )

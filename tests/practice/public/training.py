@@ -144,4 +144,32 @@ def cross_entropy_with_z_loss(inputs, targets, z_weight=1e-4):
 """,
         (("-logs.gather", "logs.gather"),),
     ),
+    Program(
+        "AdamOptimizer",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class AdamOptimizer:
+    def __init__(self, args, Layers, decay_rate_1=0.9, decay_rate_2=0.999):
+        self.lr, self.lam = args.learning_rate, args.weight_decay
+        self.beta1, self.beta2, self.t, self.Layers = decay_rate_1, decay_rate_2, 0, Layers
+        self.m = [[np.zeros(L.W.shape), np.zeros(L.b.shape)] for L in Layers]
+        self.v = [[np.zeros(L.W.shape), np.zeros(L.b.shape)] for L in Layers]
+
+    def change(self, i, j, g):
+        self.m[i][j] = self.beta1 * self.m[i][j] + (1 - self.beta1) * g
+        self.v[i][j] = self.beta2 * self.v[i][j] + (1 - self.beta2) * g**2
+        m, v = self.m[i][j] / (1 - self.beta1**self.t), self.v[i][j] / (1 - self.beta2**self.t)
+        return self.lr * m / (np.sqrt(v) + 1e-8)
+
+    def update(self):
+        self.t += 1
+        for i, L in enumerate(self.Layers):
+            L.W *= 1 - self.lr * self.lam  # decay
+            L.W -= self.change(i, 0, L.grad_W)
+            L.b -= self.change(i, 1, L.grad_b)
+""",
+        (("(1 - self.beta2) * g**2", "(1 - self.beta2) * g"), ("L.W *= 1 - self.lr * self.lam", "L.W *= 1 - self.lam")),
+    ),
 )

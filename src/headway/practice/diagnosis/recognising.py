@@ -46,6 +46,8 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
+SPLITS = r"(?i)heads?\b|shape\(|view\(|split|chunk|rearrange|einsum|linear|weight|proj|\bw_?[qkvo]"
+"""Pattern of the body of an attention that splits into heads, or projects."""
 
 OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
@@ -82,7 +84,8 @@ def recognised(subject: Subject) -> Exercise | None:
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
     named = [each.name for each in (*likely, *possible)]
-    if _takes_three(subject) and named[:1] == ["self_attention"]:
+    of_one_head = named[:1] == ["multi_head_attention"] and not re.search(SPLITS, _body(subject))
+    if _takes_three(subject) and (of_one_head or named[:1] == ["self_attention"]):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     elif inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
         if likely and likely[0].name == "self_attention":

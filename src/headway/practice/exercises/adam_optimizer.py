@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.recipes.optimizers import COUPLED, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.recipes.optimizers import COUPLED, EPSILONS, FIXED_EPS, OF_MATRICES, ROLES, SHARED, STEPS, definition, probes, recipe
 from headway.practice.texts import Texts
 
 TEXTS = Texts("adam_optimizer")
@@ -22,6 +22,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["weight_decay_acts_parameter_itself_adamw"]),
             Convention(TEXTS["weight_decay_added_gradient_l2_torch"], steps=COUPLED),
         ),
+        OF_MATRICES,
         EPSILONS,
         FIXED_EPS,
     ),

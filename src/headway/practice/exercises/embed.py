@@ -123,6 +123,16 @@ BATCHED = optional(
 """A function that takes any shape, or only a batch of sequences."""
 
 
+ONE_HOT = Convention(
+    TEXTS["one_hot"],
+    lambda inputs: inputs | {"token_ids": numpy.eye(len(inputs["table"]))[inputs["token_ids"]]},
+    role="token_ids",
+    named=r"(?i)^(x|inputs?)$|hot",
+    source=r"\A(?!(.|\n)*(=.*\[\w|return.*\[\w|\beye|one_?hot\(|zeros|take|gather|astype|long\(|int))(.|\n)*( @ |dot\(|matmul\()",
+)
+"""A product with the table in a function that neither looks rows up nor makes one-hot vectors."""
+
+
 def probes() -> tuple[Probe, ...]:
     """A sequence with repeats, a batch, as many sequences as tokens, a square table, ids without the last one, a single id."""
     random = numpy.random.default_rng(8)
@@ -155,6 +165,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(Convention(reads=_as_in_the_paper)), BATCHED, RETURNS),
+    conventions=(optional(Convention(reads=_as_in_the_paper)), BATCHED, optional(ONE_HOT), RETURNS),
     recoveries=RECOVERIES,
 )

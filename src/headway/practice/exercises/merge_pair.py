@@ -84,6 +84,16 @@ def _as_symbols(made: Callable[[list[Any]], Any], symbol: Callable[[int], str | 
     return encoded
 
 
+def _parted(encode: Callable[[Inputs], Inputs], **more: Any) -> Callable[[Inputs], Inputs]:
+    """Return an encoding with the pair as two operands, and with further ones."""
+
+    def encoded(inputs: Inputs) -> Inputs:
+        found = encode(inputs)
+        return without(found, "pair") | {"first": found["pair"][0], "second": found["pair"][1]} | more
+
+    return encoded
+
+
 def _without_token(answer: Any) -> Any:
     """Return the corpus of an output that has the new token after it."""
     match answer:
@@ -95,6 +105,8 @@ def _without_token(answer: Any) -> Any:
 def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     """Return the ids of the only word of a corpus; the output itself if it is no such corpus."""
     answer = _without_token(answer)
+    if isinstance(answer, dict) and all(isinstance(each, list | tuple) for each in answer.values()):
+        answer = [*answer.values()]  # words by their texts
     word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
     word = word.split(" ") if isinstance(word, str) else [word] if isinstance(word, bytes) else word
     texts = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
@@ -110,14 +122,28 @@ def _of_one_word(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_list and len(answer) == 1 else answer
 
 
+def _with_own_id(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of an output with the number of the new token after them, which the function chose, as that of the inputs."""
+    is_pair = isinstance(answer, tuple) and len(answer) == 2 and numpy.ndim(answer[0]) == 1 and numpy.ndim(answer[1]) == 0
+    if not is_pair or int(answer[1]) in inputs["ids"]:
+        return answer
+    return numpy.array([inputs["new_id"] if each == answer[1] else each for each in answer[0]])
+
+
+def _by_word(word: list[Any]) -> dict[str, list[Any]]:
+    """Return a corpus as in the course of Hugging Face: the symbols of each word by its text."""
+    return {"word": word}
+
+
 CORPORA = (
     lambda word: [word],
     lambda word: {tuple(word): 3},
     lambda word: {" ".join(word): 3},
     lambda word: word,
     tuple,
+    _by_word,
 )
-"""Forms of a corpus of one word: a list, words with their frequencies, as tuples or as text with spaces, or the word alone."""
+"""Forms of a corpus of one word: a list, words with their frequencies, as tuples or as text with spaces, the word alone, or by its text."""
 BYTES = r"\bbytes\b"
 """Pattern of the source of a function whose symbols are bytes, as in Stanford's CS336."""
 OF_BYTES = (lambda word: [word], lambda word: {tuple(word): 3}, lambda word: word, tuple)
@@ -126,8 +152,31 @@ FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
+    Convention(TEXTS["makes_id"], lambda inputs: without(inputs, "new_id"), _with_own_id, without="new_id", source=r"\bmax\(|\blen\("),
+    Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(_by_word), frequencies={"word": 3}), _of_symbols, role="frequencies"),
+    *(Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(made)), _of_symbols, role="second") for made in CORPORA),
+    Convention(encode=_parted(dict), role="second"),
     *(Convention(TEXTS["takes_bytes"], _as_symbols(made, _byte_symbol), _of_symbols, without="new_id", source=BYTES) for made in OF_BYTES),
 )
+
+
+def _corpus_of_two(answer: Any, inputs: Inputs) -> Any:
+    """Return the corpus of an output that has the chosen pair after it."""
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2 and numpy.shape(answer[1]) == (2,)
+    return answer[0] if is_pair and isinstance(answer[1], tuple) else answer
+
+
+COUNTS = optional(
+    Convention(
+        TEXTS["takes_counts"],
+        changed(pair=lambda pair: {tuple(pair[::-1]): 1} | {tuple(pair): 2}),
+        _corpus_of_two,
+        role="pair",
+        named=r"pairs|counts|freq|stats",
+        source=r"\bmax\(|most_common",
+    )
+)
+"""A function that chooses the most frequent of counted pairs itself."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -148,10 +197,10 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("ids"), ROLES("pair"), ROLES("new_id")),
+    roles=ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(FORMS,),
+    conventions=(FORMS, COUNTS),
     is_trained_through=False,
     may_write=True,
 )

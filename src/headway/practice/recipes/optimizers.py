@@ -25,7 +25,7 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
     for count, slopes in enumerate(gradients, 1):
         for place, slope in enumerate(slopes):
             point = now[place]
-            weight_decay = steps.decay(settings.weight_decay, point)
+            weight_decay = steps.decay(settings.weight_decay, point, place)
             slope = steps.slope(slope, point, weight_decay)
             t = steps.turn(count, place, len(now))
             decayed = steps.before(point, rate, weight_decay)
@@ -89,11 +89,16 @@ AFTER = Convention(
 OF_MATRICES = optional(
     Convention(
         TEXTS["decays_matrices_only"],
-        steps={"decay": lambda weight_decay, point: weight_decay if numpy.ndim(point) > 1 else 0.0},
+        steps={"decay": lambda weight_decay, point, place: weight_decay if numpy.ndim(point) > 1 else 0.0},
         source=r"(\.ndim|\.dim\(\)|len\(\w+(\.\w+)*\.shape\)) *([<>]=?|==) *[12]\b",
-    )
+    ),
+    Convention(
+        TEXTS["decays_weights_only"],
+        steps={"decay": lambda weight_decay, point, place: weight_decay if place % 2 == 0 else 0.0},
+        source=r"\A(?=(.|\n)*\.(W|weights?) *([-*]=|= ).*decay)(?!(.|\n)*\.(b|bias(es)?) *([-*]=|= ).*decay)",
+    ),
 )
-"""An optimizer that leaves biases and the weights of norms, which are vectors, without decay."""
+"""An optimizer that leaves biases and the weights of norms, which are vectors, or the biases of layers without decay."""
 EPSILONS = optional(Convention(EPS_HAT_WORDS, steps=EPS_HAT))
 
 

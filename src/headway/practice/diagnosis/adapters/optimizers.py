@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -73,10 +74,13 @@ PAIRS = r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
 
 OBJECTS = {
     "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
-    "layers": r"\blayers\b|\bfor layer\b",
+    "layers": r"\b[lL]ayers\b|\bfor layer\b",
     "layer": r"\blayer\.|\b(hasattr|getattr)\([\w.]+, *['\"](weights?|bias)['\"]",
 }
 """Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
+
+CONFIG = r"(cli_?)?args|cfg|config|hparams|settings|options|opts"
+"""Pattern of the name of a constructor's parameter that holds settings as attributes."""
 
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
@@ -132,7 +136,11 @@ class OptimizerCall(Call):
             "weight_decay": arguments.get("weight_decay") or 0.0,
         }
         turned_on = {each.name: True for each in self.subject.parameters if each.default is False and re.search(CORRECTS, each.name)}
-        return turned_on | {name: self._scalar(known[role]) for role, name in self.settings.items()}
+        held = {
+            name: SimpleNamespace(**{field: known[role] for field, role in fields.items()})
+            for name, fields in _configs(self.subject).items()
+        }
+        return turned_on | held | {name: self._scalar(known[role]) for role, name in self.settings.items()}
 
     def _scalar(self, value: Any) -> Any:
         return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
@@ -367,7 +375,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
     if {"betas", "beta2"} <= set(settings):  # `beta` next to `beta2` is the first of the two
         settings["beta1"] = settings.pop("betas")
-    reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
+    in_configs = {role for fields in _configs(subject).values() for role in fields.values()}
+    reached = set(settings) | in_configs | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
@@ -385,6 +394,15 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
+
+
+def _configs(subject: Subject) -> dict[str, dict[str, str]]:
+    """Return the required parameters that hold settings as attributes, with the role of each attribute that the source reads."""
+    names = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
+    read = {name: re.findall(rf"\b{name}\.(\w+)", subject.own_source) for name in names}
+    return {
+        name: {each: role.name for each in fields for role in SETTINGS if fits_name(each, role)} for name, fields in read.items() if fields
+    }
 
 
 def _decays_rate(subject: Subject, name: str) -> bool:

@@ -291,9 +291,16 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
             return roles["d_out"]  # the width of all heads together
+        is_of_rows = role.name == "vocab_size" and "positions" in roles and "max_seq_len" in roles and not made.takes("max_seq_len")
+        if is_of_rows and re.fullmatch(OF_ROWS, name) and len(re.findall(OF_TABLES, subject.code)) == 1:
+            return roles["max_seq_len"]
         return role
 
     return Binding({name: as_used(name, role) for name, role in made.role_of.items()})
+
+
+OF_ROWS, OF_TABLES = r"(n|num)_embeddings?", r"\b(Embedding|Parameter|Embed)\("
+"""Patterns of the name of a number of rows of any table, and of the source of a table: the only one of a class for positions is theirs."""
 
 
 def _bases_of_powers(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, Role]:

@@ -5,8 +5,10 @@ The result depends neither on the initial weights nor on the order in which the 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -50,6 +52,8 @@ from headway.practice.diagnosis.classes.submodules import Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
+from headway.practice.diagnosis.reading.subject import parsed
+from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -67,6 +71,9 @@ NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
 EACH_CALL_ANEW = TEXTS["each_call_anew"]
+
+KEPT_OUTPUTS = ("output", "outputs", "out")
+"""Attributes in which an instance keeps the output of a method that returns nothing."""
 
 
 FUSED = ("query", "key", "value")
@@ -132,7 +139,8 @@ class InstanceCall(Call):
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
         kept = [EACH_CALL_ANEW] if self.keeps_cache else []
-        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *kept)
+        output = [TEXTS["kept_output"].format(method=self.construction.method, name=self.kept_output)] if self.kept_output else []
+        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *kept, *output)
 
     @property
     def contents(self) -> list[Contents]:
@@ -228,7 +236,22 @@ class InstanceCall(Call):
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
-            return completed(call(*positional, **given))
+            answer = completed(call(*positional, **given))
+        return getattr(instance, self.kept_output) if answer is None and self.kept_output is not None else answer
+
+    @cached_property
+    def kept_output(self) -> str | None:
+        """Name of the attribute that holds the output of a method that returns nothing; None for a module of a library."""
+        if module_library(self.subject.value) is not None:
+            return None
+        nodes = [
+            node
+            for node in ast.walk(parsed(textwrap.dedent(self.subject.own_source)))
+            if isinstance(node, ast.FunctionDef) and node.name == self.construction.method
+        ]
+        inner = [each for node in nodes for each in ast.walk(node)]
+        names = [each.attr for each in inner if is_of_self(each) and isinstance(each.ctx, ast.Store) and each.attr in KEPT_OUTPUTS]
+        return names[-1] if names and not any(isinstance(each, ast.Return) for each in inner) else None
 
     @cached_property
     def keeps_cache(self) -> bool:

@@ -191,6 +191,26 @@ def of_operands(owner: type) -> Callable[..., Any] | None:
     return called
 
 
+COSINES, SINES = (rf"_?{name}(_?(cached?|table|values))?" for name in ("cos(ines?)?", "sin(es?)?"))
+"""Patterns of the names of the attributes that hold tables of rotary positions."""
+
+
+def with_tables(owner: type) -> type | None:
+    """Return a class that only computes tables of cosines and sines in its constructor, with a call that returns them; None for another class."""
+    own = {name: each for name, each in vars(owner).items() if inspect.isfunction(each)}
+    if set(own) != {"__init__"} or owner.__bases__ != (object,):
+        return None
+    assigned = sorted(_attributes_of(own["__init__"], "STORE_ATTR"))
+    found = [[name for name in assigned if re.fullmatch(pattern, name)] for pattern in (COSINES, SINES)]
+    if [len(names) for names in found] != [1, 1]:
+        return None
+
+    def call(self: Any) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for (name,) in found)
+
+    return type(owner.__name__, (owner,), {"__call__": call, "__module__": owner.__module__, "__init__": own["__init__"]})
+
+
 def _attributes_of(method: Any, operation: str = r"(LOAD|STORE)_(ATTR|METHOD)") -> set[str]:
     """Return the names of the attributes that a method reads or assigns."""
     if not inspect.isfunction(method):

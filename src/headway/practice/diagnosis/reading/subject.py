@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.methods import METHODS, methods, of_operands, without_instance
+from headway.practice.diagnosis.reading.methods import METHODS, methods, of_operands, with_tables, without_instance
 from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
@@ -108,11 +108,11 @@ class Subject:
 
     @cached_property
     def mask_flags(self) -> frozenset[str]:
-        """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`."""
+        """Return the parameters for masks that choose whether to mask, and are no masks: `mask=False`, `if mask:`; but not `unmasked=True`."""
         lines = range(self.line, self.line + len(self.source))
         functions = _functions_of(self.text)
         own = [node for node in functions if node.lineno in lines]
-        names = {each for node in own for each in parameters_in(node) if "mask" in each.lower()}
+        names = {each for node in own for each in parameters_in(node) if re.search("(?i)(?<!un)mask", each)}
         return frozenset(name for name in names if all(_is_flag(name, node, functions) for node in own if name in parameters_in(node)))
 
     @cached_property
@@ -333,7 +333,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
     owner, _, method = name.partition(".")
     held = namespace.get(owner)
     if not method:
-        return (of_operands(held) if inspect.isclass(held) else None) or held
+        return (of_operands(held) or with_tables(held) if inspect.isclass(held) else None) or held
     value = vars(held).get(method) if inspect.isclass(held) else None
     if isinstance(value, staticmethod):
         return value.__func__ if inspect.isfunction(inspect.unwrap(value.__func__)) else None
