@@ -719,4 +719,28 @@ class CausalAttention(nn.Module):
             ("torch.cat([old_v, v], dim=1)", "torch.cat([v, old_v], dim=1)"),
         ),
     ),
+    Program(
+        "dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+def dot_product_attention(query, key, value, scaling=1.0, mask=None):
+    scores = torch.bmm(query, key.mT) * scaling
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    weights = scores.softmax(-1)
+    return torch.bmm(weights, value), weights
+
+class Head(nn.Module):
+    def __init__(self, width, size):
+        super().__init__()
+        self.size, self.to_qkv = size, nn.Linear(width, 3 * size)
+
+    def forward(self, x, mask=None):
+        return dot_product_attention(*self.to_qkv(x).chunk(3, -1), scaling=self.size**-0.5, mask=mask)[0]
+""",
+        ((", scaling=self.size**-0.5", ""), ('float("-inf")', "1e-9"), ("softmax(-1)", "softmax(-2)")),
+    ),
 )

@@ -164,12 +164,20 @@ def probes() -> tuple[Probe, ...]:
         Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TEXTS["too_low"]),
         Probe("batch, masked", operands(3, 5, 10, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
         Probe("batch, padded", operands(5, 5, 8, 7, (2,)) | {"mask": padding[:, 0]}, BATCH),
+        Probe("batch, given scale", operands(3, 5, 4, 7, (2,)) | {"scale": 0.3}, BATCH),
     )
 
 
 SCALES = optional(
     Convention(encode=lambda inputs: inputs | {"scale": right_scale(inputs)}, role="scale", is_required=True),
     Convention(TEXTS["divides_by_scale"], lambda inputs: inputs | {"scale": 1 / right_scale(inputs)}, role="scale", is_required=True),
+    Convention(
+        TEXTS["scale_of_one"],
+        lambda inputs: inputs | {"scale": right_scale(inputs)},
+        role="scale",
+        source=r"\A\s*(@.*\s+)*def \w+\([^)]*scal\w*(: *float)? *= *1(\.0*)?\s*[,)]",
+        file_source=r"def (\w+)\([^)]*scal\w*(: *float)? *= *1(\.0*)?\s*[,)][\s\S]*\b\1\(([^()]|\([^()]*\))*(scal|sqrt|\.5)",
+    ),
 )
 
 
