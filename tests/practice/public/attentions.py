@@ -743,4 +743,30 @@ class Head(nn.Module):
 """,
         ((", scaling=self.size**-0.5", ""), ('float("-inf")', "1e-9"), ("softmax(-1)", "softmax(-2)")),
     ),
+    Program(
+        "Mixer.attention_values",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class Mixer(nn.Module):
+    def __init__(self, width, num_heads, rate, device, dtype):
+        super().__init__()
+        self.root, self.num_heads, self.rate = (width // num_heads) ** 0.5, num_heads, rate
+        self.to_qkv = nn.Linear(width, 3 * width, device=device, dtype=dtype)
+
+    def attention_values(self, query, key, value, mask=None):
+        scores = query @ key.mT / self.root
+        if mask is not None:
+            scores = scores + mask
+        weights = nn.functional.dropout(scores.softmax(-1), self.rate, self.training)
+        return weights @ value
+
+    def forward(self, x, mask=None):
+        heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_qkv(x).chunk(3, -1)]
+        return self.attention_values(*heads, mask=mask).transpose(1, 2).flatten(2)
+""",
+        ((") ** 0.5, num", "), num"), ("softmax(-1)", "softmax(-2)")),
+    ),
 )

@@ -107,7 +107,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
 def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -> set[str]:
     """Return the attributes that a method reads: for one that makes a mask without settings, for an attention without what the constructor assigns."""
     if _attends(method.name, parameters_in(method)[1:]):
-        return attributes - assigned
+        return attributes - assigned - {"training"}
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
     makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
@@ -234,7 +234,8 @@ _SIZES = Roles("projections")
 NUM_HEADS = {"num_heads", *_SIZES.called("num_heads")}
 HEAD_DIM = {"head_dim", "d_v", *_SIZES.called("head_dim")}
 HIDDEN_SIZE = {"hidden_size", *_SIZES.called("hidden_size")}
-DROPOUT = r"drop|^p$|(^|_)prob"
+PLACES = {"device": "cpu", "dtype": None}
+DROPOUT = r"drop|^p$|^rate$|(^|_)prob"
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,8 @@ class _Sizes:
         plain = name.lower()
         if re.search(DROPOUT, plain):
             return 0.0
+        if plain in PLACES:
+            return PLACES[plain]
         if plain in HEAD_DIM:
             return self.head_dim
         if plain in NUM_HEADS:
