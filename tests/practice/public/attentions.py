@@ -769,4 +769,21 @@ class Mixer(nn.Module):
 """,
         ((") ** 0.5, num", "), num"), ("softmax(-1)", "softmax(-2)")),
     ),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+
+def attention(query, key, value, scale, mask=None):
+    batch, heads = query.shape[:2]
+    q, k, v = (each.reshape(batch * heads, *each.shape[2:]) for each in (query, key, value))
+    scores = torch.bmm(q, k.mT) * scale
+    if mask is not None:
+        scores = scores.reshape(batch, heads, *scores.shape[1:]).masked_fill(mask == 0, -1e9).flatten(0, 1)
+    weights = scores.softmax(-1)
+    return torch.bmm(weights, v), weights
+""",
+        ((" * scale", ""), ("-1e9", "-1e-9")),
+    ),
 )
