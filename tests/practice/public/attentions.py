@@ -49,6 +49,41 @@ class DotProductAttention:
         return weights @ V, weights
 """
 
+STACKED = """
+import torch
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, x, past=None):
+        q, k, v = map(self.split, self.c_attn(x).chunk(3, dim=-1))
+        if past is not None:
+            old_k, old_v = past.unbind(1)
+            k, v = torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2)
+        nd, ns = q.shape[-2], k.shape[-2]
+        seen = torch.ones(nd, ns, dtype=torch.bool).tril(ns - nd)
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, float("-inf"))
+        return self.c_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), torch.stack((k, v), dim=1)
+
+class Block(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.ln_1, self.ln_2, self.attn = nn.LayerNorm(width), nn.LayerNorm(width), CausalSelfAttention(width, num_heads)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x, past=None):
+        mixed, present = self.attn(self.ln_1(x), past)
+        x = x + mixed
+        return x + self.mlp(self.ln_2(x)), present
+"""
+
 GIVEN_MASK = """
 import math
 import torch
@@ -786,4 +821,11 @@ def attention(query, key, value, scale, mask=None):
 """,
         ((" * scale", ""), ("-1e9", "-1e-9")),
     ),
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        STACKED,
+        ((".tril(ns - nd)", ".tril()"), ("torch.cat([old_v, v], dim=-2)", "v"), ("([old_k, k]", "([k, old_k]")),
+    ),
+    Program("Block", "transformer_block", STACKED, ((".tril(ns - nd)", ".tril()"), ("x = x + mixed", "x = mixed"))),
 )
