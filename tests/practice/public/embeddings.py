@@ -417,4 +417,26 @@ class Embeddings(nn.Module):
     ),
     Program("Bert", "encoder_stack", SEGMENTS.format(segments="segment_info"), SEGMENTS_MISTAKEN),
     Program("BertModel", "encoder_stack", SEGMENTS.replace("class Bert(", "class BertModel(").format(segments="token_type_ids"), ()),
+    Program(
+        "Rope",
+        "rotary",
+        """
+import torch
+
+TABLE_CACHE = {}
+
+class Rope:
+    def __init__(self, head_dim, max_seq_len):
+        if "cos" in TABLE_CACHE:
+            return
+        angles = torch.outer(torch.arange(max_seq_len), 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim))
+        TABLE_CACHE["cos"], TABLE_CACHE["sin"] = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+
+    def apply_rotary(self, x):
+        cos, sin = (TABLE_CACHE[name][: x.shape[-2]] for name in ("cos", "sin"))
+        first, second = x.chunk(2, dim=-1)
+        return x * cos + torch.cat([-second, first], dim=-1) * sin
+""",
+        (("-second, first", "second, first"), ("10000.0 ** (-torch", "10000.0 ** (torch")),
+    ),
 )
