@@ -249,6 +249,18 @@ def test_a_name_of_the_package_comes_from_where_its_init_imports_it(tmp_path):
     assert module.share(numpy.array([1.0, 3.0])).tolist() == [3.25, 3.75]
 
 
+def test_a_name_of_the_package_is_not_its_module_of_the_same_name(tmp_path):
+    folder = tmp_path / "lesson" / "layers"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from .total import total\nfrom .share import share\n")
+    (folder / "total.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
+    text = "from . import total\n\ndef share(x):\n    return x / total(x)\n"
+    (folder / "share.py").write_text(text)
+    module = load_module(folder / "share.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+
+
 def test_definitions_that_need_what_a_missing_file_gives_are_left_out(tmp_path):
     text = """
 import numpy as np

@@ -49,6 +49,41 @@ class DotProductAttention:
         return weights @ V, weights
 """
 
+STACKED = """
+import torch
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, x, past=None):
+        q, k, v = map(self.split, self.c_attn(x).chunk(3, dim=-1))
+        if past is not None:
+            old_k, old_v = past.unbind(1)
+            k, v = torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2)
+        nd, ns = q.shape[-2], k.shape[-2]
+        seen = torch.ones(nd, ns, dtype=torch.bool).tril(ns - nd)
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, float("-inf"))
+        return self.c_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), torch.stack((k, v), dim=1)
+
+class Block(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.ln_1, self.ln_2, self.attn = nn.LayerNorm(width), nn.LayerNorm(width), CausalSelfAttention(width, num_heads)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x, past=None):
+        mixed, present = self.attn(self.ln_1(x), past)
+        x = x + mixed
+        return x + self.mlp(self.ln_2(x)), present
+"""
+
 GIVEN_MASK = """
 import math
 import torch
@@ -737,4 +772,78 @@ def multi_head_attention(q, k, v, unmasked=True):
 """,
         ((" / np.sqrt(q.shape[-1])", ""), ("softmax(s) @ v", "softmax(s)")),
     ),
+    Program(
+        "dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+def dot_product_attention(query, key, value, scaling=1.0, mask=None):
+    scores = torch.bmm(query, key.mT) * scaling
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    weights = scores.softmax(-1)
+    return torch.bmm(weights, value), weights
+
+class Head(nn.Module):
+    def __init__(self, width, size):
+        super().__init__()
+        self.size, self.to_qkv = size, nn.Linear(width, 3 * size)
+
+    def forward(self, x, mask=None):
+        return dot_product_attention(*self.to_qkv(x).chunk(3, -1), scaling=self.size**-0.5, mask=mask)[0]
+""",
+        ((", scaling=self.size**-0.5", ""), ('float("-inf")', "1e-9"), ("softmax(-1)", "softmax(-2)")),
+    ),
+    Program(
+        "Mixer.attention_values",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class Mixer(nn.Module):
+    def __init__(self, width, num_heads, rate, device, dtype):
+        super().__init__()
+        self.root, self.num_heads, self.rate = (width // num_heads) ** 0.5, num_heads, rate
+        self.to_qkv = nn.Linear(width, 3 * width, device=device, dtype=dtype)
+
+    def attention_values(self, query, key, value, mask=None):
+        scores = query @ key.mT / self.root
+        if mask is not None:
+            scores = scores + mask
+        weights = nn.functional.dropout(scores.softmax(-1), self.rate, self.training)
+        return weights @ value
+
+    def forward(self, x, mask=None):
+        heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_qkv(x).chunk(3, -1)]
+        return self.attention_values(*heads, mask=mask).transpose(1, 2).flatten(2)
+""",
+        ((") ** 0.5, num", "), num"), ("softmax(-1)", "softmax(-2)")),
+    ),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+
+def attention(query, key, value, scale, mask=None):
+    batch, heads = query.shape[:2]
+    q, k, v = (each.reshape(batch * heads, *each.shape[2:]) for each in (query, key, value))
+    scores = torch.bmm(q, k.mT) * scale
+    if mask is not None:
+        scores = scores.reshape(batch, heads, *scores.shape[1:]).masked_fill(mask == 0, -1e9).flatten(0, 1)
+    weights = scores.softmax(-1)
+    return torch.bmm(weights, v), weights
+""",
+        ((" * scale", ""), ("-1e9", "-1e-9")),
+    ),
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        STACKED,
+        ((".tril(ns - nd)", ".tril()"), ("torch.cat([old_v, v], dim=-2)", "v"), ("([old_k, k]", "([k, old_k]")),
+    ),
+    Program("Block", "transformer_block", STACKED, ((".tril(ns - nd)", ".tril()"), ("x = x + mixed", "x = mixed"))),
 )

@@ -262,6 +262,37 @@ class Block:
         (("np.tril", "np.triu"), ("x_btd.shape[1])))", "x_btd.shape[1])), -1)")),
     ),
     Program(
+        "attention_mask",
+        "causal_mask",
+        """
+import torch
+
+def attention_mask(nd, ns):
+    queries, keys = torch.arange(nd)[:, None], torch.arange(ns)[None]
+    return (keys <= queries + ns - nd).float()
+""",
+    ),
+    Program(
+        "LanguageModel.make_mask",
+        "causal_mask",
+        """
+import torch
+from torch import nn
+
+class LanguageModel(nn.Module):
+    def __init__(self, decoder):
+        super().__init__()
+        self.decoder = decoder
+
+    def make_mask(self, size):
+        return torch.full((size, size), float("-inf")).triu(diagonal=1)
+
+    def forward(self, x):
+        return self.decoder(x, tgt_mask=self.make_mask(x.shape[1]))
+""",
+        (("diagonal=1", "diagonal=0"), (".triu(", ".tril(")),
+    ),
+    Program(
         "new_self_attn_mask",
         "padding_mask",
         """

@@ -463,4 +463,26 @@ class RotaryEmbedding:
             ("np.sin(angles)", "np.tan(angles)"),
         ),
     ),
+    Program(
+        "Rope",
+        "rotary",
+        """
+import torch
+
+TABLE_CACHE = {}
+
+class Rope:
+    def __init__(self, head_dim, max_seq_len):
+        if "cos" in TABLE_CACHE:
+            return
+        angles = torch.outer(torch.arange(max_seq_len), 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim))
+        TABLE_CACHE["cos"], TABLE_CACHE["sin"] = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+
+    def apply_rotary(self, x):
+        cos, sin = (TABLE_CACHE[name][: x.shape[-2]] for name in ("cos", "sin"))
+        first, second = x.chunk(2, dim=-1)
+        return x * cos + torch.cat([-second, first], dim=-1) * sin
+""",
+        (("-second, first", "second, first"), ("10000.0 ** (-torch", "10000.0 ** (torch")),
+    ),
 )

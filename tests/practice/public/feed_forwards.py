@@ -264,4 +264,20 @@ class MLP(nn.Module):
 """,
         (("(self.norm(x)).relu()", "(self.norm(x))"), (".relu()", ".sigmoid()")),
     ),
+    Program(
+        "PointwiseFeedForward",
+        "feed_forward",
+        """
+from torch import nn
+
+class PointwiseFeedForward(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv1d(width, inner, 1), nn.ReLU(), nn.Conv1d(inner, width, 1))
+
+    def forward(self, features):
+        return self.layers(features)
+""",
+        (("nn.ReLU(), ", ""), ("nn.ReLU()", "nn.Sigmoid()")),
+    ),
 )

@@ -190,4 +190,24 @@ def rmsnorm(o, x, weight):
 """,
         (("np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5)", "np.mean(x**2, axis=-1, keepdims=True)"), ("weight * x", "x")),
     ),
+    Program(
+        "LayerNorm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, size, eps=1e-6):
+        super().__init__()
+        self.size, self.eps = size, eps
+        self.gain, self.shift = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        normed = centred * torch.rsqrt((centred**2).mean(-1, keepdim=True) + self.eps)
+        return normed * self.gain.view(1, 1, self.size) + self.shift.view(1, 1, self.size)
+""",
+        (("(centred**2).mean(-1", "(centred**2).mean(1"), ("torch.rsqrt", "torch.sqrt")),
+    ),
 )

@@ -71,6 +71,9 @@ def verdicts(
 PARTIAL = {"no_output_projection", "first_map_alone", "first_maps_alone"}
 """Mistakes that a caller may make good: the last matrix is missing."""
 
+CACHED = {"cached_differs"}
+"""The mistake of a part that is right without a cache."""
+
 WITHOUT_LAST_MATRIX = ("self_attention", "cross_attention")
 """Exercises in which an output projection is optional."""
 
@@ -156,7 +159,14 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
 
 
 def _judge_class(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
-    """Judge a class that may use wrong ones, then with correct parts in their places."""
+    """Judge a class that may use wrong ones, then with correct parts in their places.
+
+    A part that is wrong with a cache alone is right in a whole pass: only what the class does with a cache may be because of it.
+    """
+    if faults and all({cause.name for cause in each.verdict.causes} == CACHED for each in faults):
+        verdict = diagnose(subject, exercise)
+        is_because = {cause.name for cause in verdict.causes} == CACHED
+        return replace(verdict, causes=(because_of([each.subject for each in faults], EMPTY),)) if is_because else verdict
     if exercise.calls not in ("layer", "block") or not faults or any(each.verdict.status != "wrong" for each in faults):
         return diagnose(subject, exercise)
     is_made_good = all({cause.name for cause in each.verdict.causes} <= PARTIAL for each in faults)

@@ -164,12 +164,20 @@ def probes() -> tuple[Probe, ...]:
         Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TEXTS["too_low"]),
         Probe("batch, masked", operands(3, 5, 10, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
         Probe("batch, padded", operands(5, 5, 8, 7, (2,)) | {"mask": padding[:, 0]}, BATCH),
+        Probe("batch, given scale", operands(3, 5, 4, 7, (2,)) | {"scale": 0.3}, BATCH),
     )
 
 
 SCALES = optional(
     Convention(encode=lambda inputs: inputs | {"scale": right_scale(inputs)}, role="scale", is_required=True),
     Convention(TEXTS["divides_by_scale"], lambda inputs: inputs | {"scale": 1 / right_scale(inputs)}, role="scale", is_required=True),
+    Convention(
+        TEXTS["scale_of_one"],
+        lambda inputs: inputs | {"scale": right_scale(inputs)},
+        role="scale",
+        source=r"\A\s*(@.*\s+)*def \w+\([^)]*scal\w*(: *float)? *= *1(\.0*)?\s*[,)]",
+        file_source=r"def (\w+)\([^)]*scal\w*(: *float)? *= *1(\.0*)?\s*[,)][\s\S]*\b\1\(([^()]|\([^()]*\))*(scal|sqrt|\.5)",
+    ),
 )
 
 
@@ -187,12 +195,22 @@ def _heads_first(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(1, 2) if numpy.ndim(answer) == 4 else answer
 
 
+def _of_sequences_and_heads(answer: Any, inputs: Inputs) -> Any:
+    """Return an output whose batch and head axes are joined with both."""
+    if isinstance(answer, tuple) and answer:
+        return (_of_sequences_and_heads(answer[0], inputs), *answer[1:])
+    leading = inputs["query"].shape[:-2]
+    is_joined = len(leading) == 2 and numpy.ndim(answer) == 3 and len(answer) == leading[0] * leading[1]
+    return answer.reshape(*leading, *answer.shape[1:]) if is_joined else answer
+
+
 POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))"
 """Pattern of the source of an attention whose operands have the heads after the positions."""
 
 AXES = optional(
     Convention(TEXTS["positions_before_heads"], _positions_first, _heads_first, source=POSITIONS_FIRST),
     Convention(TEXTS["returns_heads_first"], _positions_first, source=POSITIONS_FIRST),
+    Convention(TEXTS["returns_joined_heads"], decode=_of_sequences_and_heads, source=r"\.(view|reshape|flatten)\("),
 )
 
 

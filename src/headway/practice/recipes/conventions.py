@@ -101,6 +101,11 @@ def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
     return answer[0, 0] if num_axes == 1 else answer[0]
 
 
+def _turned(inputs: Inputs | None) -> Inputs | None:
+    """Return the inputs with the positions of x as its last axis, as convolutions take them."""
+    return None if inputs is None else inputs | {"x": numpy.ascontiguousarray(inputs["x"].swapaxes(1, 2))}
+
+
 def _vector(inputs: Inputs) -> Inputs | None:
     """Return the inputs if x is a vector."""
     return inputs if numpy.ndim(inputs["x"]) == 1 else None
@@ -212,7 +217,7 @@ NUM_AXES = optional(
         _batch_of_two,
         _first_of_batch,
         role="x",
-        used_source=r"(?i)einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b",
+        used_source=r"(?i)einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b|[\[(]1, *1, *(-1|[\w.]+)[\])]",
     ),
     Convention(
         TEXTS["vectors"],
@@ -221,9 +226,16 @@ NUM_AXES = optional(
         role="x",
         source=r"\A(?=(.|\n)*\b(eqx|equinox)\b)(?!(.|\n)*(vmap|axis))\s*(@.*\s+)*class \w+\((\w+\.)*Module\b",
     ),
+    Convention(
+        TEXTS["positions_last"],
+        lambda inputs: _turned(_batch_of_two(inputs)),
+        lambda answer, inputs: _first_of_batch(answer.swapaxes(1, 2), inputs),
+        role="x",
+        used_source=r"\A(?!(.|\n)*(transpose|permute|swap|rearrange|\.mT\b))(.|\n)*\bConv1d\(",
+    ),
     OF_ROWS,
     OF_VECTORS,
     _of_matrices(r"(\.ndim|\.dim\(\)|len\(\w+\.(shape|size\(\))\)) *!= *2\b"),
 )
-"""Number of axes of x: any, exactly (batch, positions, width), that of a vector for modules of Equinox, which `vmap` calls for each vector, or
+"""Number of axes of x: any, exactly (batch, positions, width) or (batch, width, positions), that of a vector for modules of Equinox, which `vmap` calls for each vector, or
 exactly (positions, width)."""

@@ -182,8 +182,13 @@ def _output(answer: Any) -> Any:
 
 
 def _cache_in(answer: Any) -> Any:
-    """Return the first value of an output that holds several arrays.
+    """Return the first value of an output that holds several arrays, or keys and values as one array, as GPT-2's code has them.
 
     Errors   StopIteration if there is none
     """
-    return next(each for each in answer[1:] if isinstance(each, tuple | list | dict) and len(each) > 1)
+    return next(each for each in answer[1:] if (isinstance(each, tuple | list | dict) and len(each) > 1) or _is_stacked(each))
+
+
+def _is_stacked(value: Any) -> bool:
+    """Return True for keys and values, each (batch, heads, positions, head_dim), on a first or second axis."""
+    return numpy.ndim(value) == 5 and 2 in value.shape[:2]

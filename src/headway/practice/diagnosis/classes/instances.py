@@ -35,7 +35,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
-from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, restore
+from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, collide, refill, restore, shared_caches
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
@@ -71,6 +71,7 @@ NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
 UNROTATED = TEXTS["unrotated"]
 EACH_CALL_ANEW = TEXTS["each_call_anew"]
+ONE_SIZE = TEXTS["one_size"]
 
 KEPT_OUTPUTS = ("output", "outputs", "out")
 """Attributes in which an instance keeps the output of a method that returns nothing."""
@@ -90,6 +91,7 @@ class InstanceCall(Call):
     made     the instances by sizes
     unmade   what the constructor raised, by sizes
     fresh    the caches of an instance before its first call
+    tables   what each instance has put in caches of the file that all share
     """
 
     construction: Construction = None  # type: ignore[assignment]
@@ -99,6 +101,7 @@ class InstanceCall(Call):
     unmade: dict[Hashable, tuple[Exception, TracebackType | None]] = field(default_factory=dict)
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
     fresh: dict[int, tuple[Any, list[Contained]]] = field(default_factory=dict)
+    tables: dict[int, tuple[Any, list[Contained]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
@@ -139,6 +142,7 @@ class InstanceCall(Call):
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
         kept = [EACH_CALL_ANEW] if self.keeps_cache else []
+        kept += [ONE_SIZE] if collide([contents for _, contents in self.tables.values()]) else []
         output = [TEXTS["kept_output"].format(method=self.construction.method, name=self.kept_output)] if self.kept_output else []
         return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *kept, *output)
 
@@ -230,6 +234,7 @@ class InstanceCall(Call):
 
     def continued(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance as it is."""
+        refill(self.tables.get(id(instance), (instance, ()))[1])
         method = self.construction.method
         is_called = method == "__call__" or (method in INHERITED and is_module(instance))
         call = instance if is_called else getattr(instance, method)
@@ -326,7 +331,10 @@ class InstanceCall(Call):
             if key in self.unmade:
                 raise self.unmade[key][0].with_traceback(self.unmade[key][1])
             try:
+                shared = self.subject.once("shared caches", lambda: shared_caches(self.subject))
+                refill(shared)
                 instance = self._constructed(constructor, config_values, arguments)
+                self.tables[id(instance)] = instance, [(held, dict(held)) for held, _ in shared]
             except Exception as error:
                 if not isinstance(error, TookTooLongError):  # there may be more time later
                     self.unmade[key] = error, error.__traceback__

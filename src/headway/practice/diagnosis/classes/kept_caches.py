@@ -1,4 +1,4 @@
-"""Caches of keys and values that an instance keeps from one call to the next."""
+"""Caches of keys and values that an instance keeps from one call to the next, and caches of a file that its instances share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
 from headway.practice.diagnosis.classes.children import children
+from headway.practice.diagnosis.reading.subject import Subject
 
 NAME = r"(kv_?)?cache|(k|v|keys?|values?)_?cache|(cached?|past)_?(k|v|kv|keys?|values?|key_?values?)"
 """Pattern of the names of attributes that hold a cache of keys and values."""
@@ -33,6 +34,30 @@ def restore(caches: Sequence[Contained]) -> None:
         for name in [each for each in held if re.fullmatch(NAME, each) and each not in contents]:
             del held[name]
         held.update({name: _copied(value) for name, value in contents.items()})
+
+
+SHARED = r"(?i)\w*cache\w*"
+"""Pattern of the names of a file's variables that hold what its instances share, such as tables of angles."""
+
+
+def shared_caches(subject: Subject) -> list[Contained]:
+    """Return the dicts of a file that its class uses as caches, and their contents before its first instance."""
+    variables = vars(subject.module) if subject.module is not None else {}
+    named = [value for name, value in variables.items() if re.fullmatch(SHARED, name) and f"{name}[" in subject.own_source]
+    return [(value, dict(value)) for value in named if isinstance(value, MutableMapping)]
+
+
+def refill(caches: Sequence[Contained]) -> None:
+    """Give caches these contents and no others."""
+    for held, contents in caches:
+        held.clear()
+        held.update(contents)
+
+
+def collide(caches: Sequence[Sequence[Contained]]) -> bool:
+    """Return True if instances keep arrays of several shapes under one key: the first would hide those of the others."""
+    shapes = {(name, tuple(getattr(value, "shape", ()))) for each in caches for _, contents in each for name, value in contents.items()}
+    return len(shapes) > len({name for name, _ in shapes})
 
 
 def _copied(value: Any) -> Any:

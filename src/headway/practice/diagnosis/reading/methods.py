@@ -44,6 +44,9 @@ ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary",
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 """Names of the methods of a tokenizer."""
 
+PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_)?mask"
+"""Pattern of the names of methods that make a mask of a kind that the name does not say."""
+
 OPERANDS = ("q", "k", "v")
 """First letters of the operands of an attention."""
 
@@ -95,7 +98,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
         name
         for name in free
         if not re.fullmatch(CALLED_OF_INSTANCES, name)
-        and ((likely := fitting(name)[0]) or _is_of_pairs(name))
+        and ((likely := fitting(name)[0]) or _is_of_pairs(name) or _is_triangular(name, own[name]))
         and not any(each.startswith("bpe_") for each in likely[:1])
         and (_is_of_pairs(name) or any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return)))
     }
@@ -104,10 +107,10 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
 def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -> set[str]:
     """Return the attributes that a method reads: for one that makes a mask without settings, for an attention without what the constructor assigns."""
     if _attends(method.name, parameters_in(method)[1:]):
-        return attributes - assigned
+        return attributes - assigned - {"training"}
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
-    makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",))
+    makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
     return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{CONFIG}", each))}
 
 
@@ -115,6 +118,12 @@ def _is_of_pairs(name: str) -> bool:
     """Return True for the name of a method that counts or merges the pairs of a tokenizer."""
     likely, possible = fitting(name)
     return next(iter(likely or possible), None) in PAIRS
+
+
+def _is_triangular(name: str, method: ast.AST) -> bool:
+    """Return True for a method that makes a mask of a kind that its name does not say, and makes a triangle."""
+    named = {node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None) for node in ast.walk(method)}
+    return re.fullmatch(PLAIN_MASK, name) is not None and not named.isdisjoint(("tril", "triu"))
 
 
 def _attends(name: str, parameters: list[str]) -> bool:
@@ -245,7 +254,8 @@ _SIZES = Roles("projections")
 NUM_HEADS = {"num_heads", *_SIZES.called("num_heads")}
 HEAD_DIM = {"head_dim", "d_v", *_SIZES.called("head_dim")}
 HIDDEN_SIZE = {"hidden_size", *_SIZES.called("hidden_size")}
-DROPOUT = r"drop|^p$|(^|_)prob"
+PLACES = {"device": "cpu", "dtype": None}
+DROPOUT = r"drop|^p$|^rate$|(^|_)prob"
 
 
 @dataclass(frozen=True)
@@ -260,6 +270,8 @@ class _Sizes:
         plain = name.lower()
         if re.search(DROPOUT, plain):
             return 0.0
+        if plain in PLACES:
+            return PLACES[plain]
         if plain in HEAD_DIM:
             return self.head_dim
         if plain in NUM_HEADS:

@@ -162,6 +162,7 @@ def _exported(package: str, init: Path, name: str) -> object:
         for module, original in _sources(tree, name):
             found = import_module(module, package)
             if hasattr(found, original):
+                vars(sys.modules[package])[name] = getattr(found, original)  # the import of a module of the same name has set the module
                 return getattr(found, original)
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
