@@ -56,7 +56,7 @@ def test_a_function_that_always_raises_gets_few_calls():
         raise NotImplementedError
 
     assert judged("decoder_layer", decoder_layer).status == "could not run"
-    assert len(calls) < 600
+    assert len(calls) < 620
 
 
 def swallow():

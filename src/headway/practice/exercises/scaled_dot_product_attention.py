@@ -98,14 +98,9 @@ def _filled_with(number_of: Any) -> Any:
 
 
 RECOVERIES = (
-    TEXTS.recovery(
-        "scale",
-        "scale",
-        measure=_slope,
-        wrong=lambda number_of: given_or(number_of),
-        sizes=sizes,
-        right=right_scale,
-        right_name="1/√head_dim",
+    *(
+        TEXTS.recovery("scale", "scale", measure=_slope, wrong=wrong, sizes=sizes, right=right_scale, right_name="1/√head_dim")
+        for wrong in (given_or, lambda number_of: number_of)  # a given scale is used, or ignored as well
     ),
     TEXTS.recovery("fill_too_small", "hide", measure=_leak, wrong=_filled_with, right=-1e9, right_name="-inf"),
 )

@@ -124,7 +124,7 @@ class Settled:
         found, swapped = self._answered_forms(ask, masks), with_positions_first(ask)
         if not found and _answer_of(swapped, self.example) is not None:
             found = self._answered_forms(swapped, masks)
-        if not found and self.of_pairs is not None:
+        if not found and self.of_pairs is not None and any(_answer_of(ask, each) is not None for each in self._unmasked(self.example)[:2]):
             found = self.of_pairs._answered_forms(ask, masks)
         return found or (masks[:1] if self.alone is None else self.alone._forms(ask, masks))
 
