@@ -234,31 +234,33 @@ class Block(nn.Module):
     assert not statuses(tmp_path, text.replace("return x + self", "return self"))["Block"].is_correct
 
 
-def test_a_name_of_the_package_comes_from_where_its_init_imports_it(tmp_path):
-    folder = tmp_path / "course" / "model"
+def shares(folder, files):
+    """Return the outputs of `share` for 1 and 3, in share.py of a package that holds these files."""
     folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text(
-        "import no_such_package\nfrom .sums import total as sum_of\nfrom .tops import *\nfrom .share import share\n"
-    )
-    (folder / "sums.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
-    (folder / "tops.py").write_text("def top(x):\n    return x.max(-1, keepdims=True)\n")
-    text = "from . import sum_of, top\n\ndef share(x):\n    return x / sum_of(x) + top(x)\n"
-    (folder / "share.py").write_text(text)
-    module = load_module(folder / "share.py", text)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    module = load_module(folder / "share.py", files["share.py"])
     assert isinstance(module, ModuleType), module
-    assert module.share(numpy.array([1.0, 3.0])).tolist() == [3.25, 3.75]
+    return module.share(numpy.array([1.0, 3.0])).tolist()
+
+
+def test_a_name_of_the_package_comes_from_where_its_init_imports_it(tmp_path):
+    files = {
+        "__init__.py": "import no_such_package\nfrom .sums import total as sum_of\nfrom .tops import *\nfrom .share import share\n",
+        "sums.py": "def total(x):\n    return x.sum(-1, keepdims=True)\n",
+        "tops.py": "def top(x):\n    return x.max(-1, keepdims=True)\n",
+        "share.py": "from . import sum_of, top\n\ndef share(x):\n    return x / sum_of(x) + top(x)\n",
+    }
+    assert shares(tmp_path / "course" / "model", files) == [3.25, 3.75]
 
 
 def test_a_name_of_the_package_is_not_its_module_of_the_same_name(tmp_path):
-    folder = tmp_path / "lesson" / "layers"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from .total import total\nfrom .share import share\n")
-    (folder / "total.py").write_text("def total(x):\n    return x.sum(-1, keepdims=True)\n")
-    text = "from . import total\n\ndef share(x):\n    return x / total(x)\n"
-    (folder / "share.py").write_text(text)
-    module = load_module(folder / "share.py", text)
-    assert isinstance(module, ModuleType), module
-    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+    files = {
+        "__init__.py": "from .total import total\nfrom .share import share\n",
+        "total.py": "def total(x):\n    return x.sum(-1, keepdims=True)\n",
+        "share.py": "from . import total\n\ndef share(x):\n    return x / total(x)\n",
+    }
+    assert shares(tmp_path / "lesson" / "layers", files) == [0.25, 0.75]
 
 
 def test_definitions_that_need_what_a_missing_file_gives_are_left_out(tmp_path):

@@ -55,8 +55,9 @@ def _of_shared_layers(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) 
     for subject in subjects:
         parts = [by_name(name) for group in fitting(subject.short_name) for name in group]
         whole = next((each for each in parts if each.calls in ("stack", "model")), None)
-        cause = shared_layers_cause(subject) if whole is not None and subject.name not in judged else None
-        if whole is not None and cause is not None:
+        if whole is None or subject.name in judged:
+            continue
+        if (cause := shared_layers_cause(subject)) is not None:
             yield Verdict(subject.name, whole.name, subject.line, "wrong", (cause,), title=whole.title)
 
 

@@ -95,10 +95,11 @@ class Spy:
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
         """Return the number, or an array filled with it."""
-        if self.is_last and self.numbers > len(self.earlier):
+        is_after = self.numbers > len(self.earlier)
+        if is_after and self.is_last:
             raise NextDrawError
-        later = self.number if self.later is None else self.later
-        number = low + (high - low) * (*self.earlier, self.number, *([later] * self.numbers))[self.numbers]
+        drawn = self.later if is_after and self.later is not None else (*self.earlier, self.number)[min(self.numbers, len(self.earlier))]
+        number = low + (high - low) * drawn
         self.numbers += 1
         return number if size is None else numpy.full(size, number)
 

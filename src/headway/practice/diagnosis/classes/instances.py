@@ -53,7 +53,7 @@ from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import parsed
-from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -249,12 +249,8 @@ class InstanceCall(Call):
         """Name of the attribute that holds the output of a method that returns nothing; None for a module of a library."""
         if module_library(self.subject.value) is not None:
             return None
-        nodes = [
-            node
-            for node in ast.walk(parsed(textwrap.dedent(self.subject.own_source)))
-            if isinstance(node, ast.FunctionDef) and node.name == self.construction.method
-        ]
-        inner = [each for node in nodes for each in ast.walk(node)]
+        methods = functions_in(parsed(textwrap.dedent(self.subject.own_source)))
+        inner = [each for node in methods if node.name == self.construction.method for each in ast.walk(node)]
         names = [each.attr for each in inner if is_of_self(each) and isinstance(each.ctx, ast.Store) and each.attr in KEPT_OUTPUTS]
         return names[-1] if names and not any(isinstance(each, ast.Return) for each in inner) else None
 
