@@ -178,7 +178,11 @@ def judge(programs: Sequence[Program], folder: Path, limit: float, *, show: bool
                 file=sys.stderr,
             )
             for part in program.parts:
-                print(f"    {part.object} ({part.part}, {part.label}): {_described(answer, part.object, part.part)}", file=sys.stderr, flush=True)
+                print(
+                    f"    {part.object} ({part.part}, {part.label}): {_described(answer, part.object, part.part)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
     return answers
 
 
