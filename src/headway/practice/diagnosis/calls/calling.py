@@ -137,14 +137,13 @@ class Call:
             arguments = self.arguments(inputs)
         except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
             return Raised(error)
-        before = {name: _copied(value) for name, value in arguments.items()}
+        before = {name: _copied(arguments[name]) for name in self._watched(arguments)}
         try:
             answer = self.run(arguments)
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
-        kept = [name for name in arguments if not (self.binding.role_of[name].may_change or self.is_in_place)]
-        self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
+        self.has_changed_inputs |= any(not _equal(value, arguments[name]) for name, value in before.items())
         try:
             answer = self._written(arguments) if answer is None else answer
             numbers = self._with_digits(as_numbers(answer))
@@ -153,6 +152,10 @@ class Call:
             return numbers
         except Exception as error:  # an output that contains itself, or whose methods raise
             return Raised(error)
+
+    def _watched(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the names of the arguments that the function must not change."""
+        return [name for name in arguments if not (self.binding.role_of[name].may_change or self.is_in_place)]
 
     def _written(self, arguments: Mapping[str, Any]) -> list[Any] | None:
         """Return the list that a function without a return statement writes into, None if there is no such list."""
@@ -176,7 +179,7 @@ class Call:
         self._check_ranks(inputs)
         off = {name: role.off for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
         return off | {
-            name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
+            name: self._argument(name, inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
             if role.name in inputs or self._is_required(name) or role in MODES or name in self.turned_names
         }
@@ -292,6 +295,10 @@ class Call:
         """The roles of the parameters that are annotated as lists of numbers."""
         names = [each.name for each in self.parameters if re.fullmatch(LIST_OF_NUMBERS, str(each.annotation))]
         return {name: self.binding.role_of[name] for name in names if name in self.binding.role_of}
+
+    def _argument(self, name: str, value: Any) -> Any:
+        """Return a value as the argument with that name."""
+        return self._converted(value)
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""

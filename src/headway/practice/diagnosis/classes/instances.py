@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy
 
 from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, NO_EFFECT, TABLE, computed, derivation
-from headway.practice.diagnosis.calls.calling import Call, completed
+from headway.practice.diagnosis.calls.calling import Call, completed, mapped
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.calls.quick_draws import quick_draws
@@ -204,6 +204,14 @@ class InstanceCall(Call):
             return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
         return takes_tables or bool(re.search(ROTARY_SOURCE, self.subject.own_source, re.IGNORECASE))
+
+    def _argument(self, name: str, value: Any) -> Any:
+        """Return a value as the argument with that name: weights, which no call receives, stay NumPy arrays."""
+        return mapped(self._rounded, value) if name.startswith(WEIGHT_PREFIX) else super()._argument(name, value)
+
+    def _watched(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the names of the arguments that a call must not change."""
+        return [name for name in super()._watched(arguments) if not name.startswith(WEIGHT_PREFIX)]
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
