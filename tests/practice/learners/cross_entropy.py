@@ -73,7 +73,7 @@ def right_rounded(logits, targets):
     return round(float(right_rows(logits, targets)), 4)
 
 
-def wrong_logarithm_of_softmax(logits, targets):
+def right_logarithm_of_softmax(logits, targets):
     return -np.log(softmax(logits)[np.arange(len(targets)), targets]).mean()
 
 

@@ -24,7 +24,7 @@ def wrong_summed(logits, targets):
     return F.cross_entropy(logits, targets, reduction="sum")
 
 
-def wrong_logarithm_of_softmax(logits, targets):
+def right_logarithm_of_softmax(logits, targets):
     return -torch.log(torch.softmax(logits, -1)).gather(-1, targets[..., None]).mean()
 
 

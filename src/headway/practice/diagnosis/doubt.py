@@ -249,7 +249,12 @@ def _stores_elsewhere(verdict: Verdict) -> bool:
     if verdict.trial is None or not any(cause.name == "update_not_stored" for cause in verdict.causes):
         return False
     loops = [node for node in ast.walk(parsed(textwrap.dedent(verdict.trial.call.subject.own_source))) if isinstance(node, ast.For)]
-    return not any({*stored_in(loop.target)} & {*stored_in(*loop.body)} for loop in loops)
+    return not any({*stored_in(loop.target)} & {*stored_in(*_assignments(loop))} for loop in loops)
+
+
+def _assignments(loop: ast.For) -> list[ast.stmt]:
+    """Return the assignments in a loop that rebind a variable; `param -= update` changes an array in place."""
+    return [each for statement in loop.body for each in ast.walk(statement) if isinstance(each, ast.Assign | ast.AnnAssign)]
 
 
 def _shows_mistake(verdict: Verdict) -> bool:

@@ -66,7 +66,6 @@ def _binary(log_probs: Any, targets: Any) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake("logarithm_of_softmax", log_probs=lambda logits: numpy.log(softmax(logits))),
     TEXTS.mistake("no_shift", log_probs=lambda logits: logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))),
     TEXTS.mistake("no_shift_in_softmax", log_probs=lambda logits: numpy.log(numpy.exp(logits) / numpy.exp(logits).sum(-1, keepdims=True))),
     TEXTS.mistake("logits_taken_for_probabilities", log_probs=numpy.log),
@@ -127,7 +126,9 @@ LARGEST_GUARD = 1.5e-7
 
 
 def guards(ask: Any) -> list[Convention] | None:
-    """Return the conventions of a loss that computes a softmax and guards its logarithm against 0; None for another loss."""
+    """Return the conventions of a loss that computes a softmax, with or without a guard of its logarithm; None for another loss."""
+    if _overflows(ask) or _overflows(lambda inputs: ask({name: value[None] for name, value in inputs.items()})):
+        return [Convention(TEXTS["logarithm_of_softmax"], _without_underflow, role="logits")]
     added = _added(ask)
     sums = [added] if added else []
     found = _floor(ask) or _floor(lambda inputs: ask({name: value[None] for name, value in inputs.items()}))
@@ -141,6 +142,17 @@ def guards(ask: Any) -> list[Convention] | None:
             for number in floors
         ),
     ] or None
+
+
+def _overflows(ask: Any) -> bool:
+    """Return True if the loss of a target whose probability underflows to 0 is not finite."""
+    answer = ask({"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])})
+    return not isinstance(answer, Raised) and numpy.shape(answer) == () and not numpy.isfinite(answer)
+
+
+def _without_underflow(inputs: Inputs) -> Inputs | None:
+    """Return inputs if no probability underflows to 0 in float32: the loss of log(0) is not compared."""
+    return inputs if softmax(inputs["logits"]).min() > float(numpy.finfo(numpy.float32).tiny) else None
 
 
 def _guarded(says: Message, number: float, log_probs: Any) -> Convention:

@@ -69,6 +69,9 @@ CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
 """Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
 
+OF_SEVERAL = r"\b(zip|enumerate)\((self\.)?param"
+"""Source of a class that loops over its parameters: the elements of one array are none."""
+
 PAIRS = r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
 """Pattern of the source that takes a list of names with arrays."""
 
@@ -383,7 +386,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
             return []
         source = subject.own_source
         forms = (
-            *HOLDS,
+            *(form for form in HOLDS if form != "single" or not re.search(OF_SEVERAL, source)),
             *(["pairs"] if re.search(PAIRS, source) else []),
             *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
         )

@@ -111,10 +111,13 @@ def trials_that_begin_right(subject: Subject, exercise: Exercise) -> Iterator[Tr
     """Yield the trials whose first output is right: only these can be right throughout."""
     memory = Memory()
     for library in libraries_for(subject):
+        has_answers = False
         for place, call in enumerate(calls_of(subject, exercise, library)):
             call.place = place
-            yield from (trial for trial in _trials_under(call, exercise, memory, begins_right=True) if trial.answers)
-        if memory.num_calls:
+            answered: Answered = {}
+            yield from (trial for trial in _trials_under(call, exercise, memory, answered, begins_right=True) if trial.answers)
+            has_answers |= any(known is not None and not isinstance(known[0], Raised) for known in answered.values())
+        if has_answers or (memory.num_calls and library != "list"):  # an annotation may mean a list of layers
             return
 
 

@@ -7,7 +7,7 @@ import builtins
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS
 from headway.practice.diagnosis.reading.trees import names_in, parameters_in, stored_in
@@ -36,6 +36,7 @@ from headway.practice.diagnosis.repair.parallels import (
     sublayers,
 )
 from headway.practice.diagnosis.repair.program import Change, Findings, Program
+from headway.practice.diagnosis.repair.sharing import unshared
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import parsed, table
 from headway.practice.diagnosis.repair.tree import places
@@ -362,6 +363,7 @@ def _rewritten(
     if isinstance(node, ast.For) and place + 1 < len(body):  # the next statement belongs into the loop
         longer = ast.For(node.target, node.iter, [*node.body, body[place + 1]], node.orelse)
         yield 1.9, [node, body[place + 1]], [longer]
+    yield from unshared(body, place, context.library)
     if isinstance(node, ast.Return) and node.value is not None:
         for name, seen in context.names.variables.items():
             if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):
@@ -388,8 +390,15 @@ def _rewritten(
             [node],
             [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)],
         )
+        if _is_update_of(node.value, node.targets[0].id):  # what it was read from is to change, too
+            yield 1.4, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), node.value.op, node.value.right)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _is_update_of(value: ast.expr, name: str) -> TypeGuard[ast.BinOp]:
+    """Return True for an operation whose left operand is the variable."""
+    return isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name) and value.left.id == name
 
 
 def _changed_by(call: ast.expr) -> str | None:

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.reading.devices import names_device, on_processor
 from headway.practice.diagnosis.reading.subject import Subject, value_of
-from headway.practice.diagnosis.reading.trees import functions_in
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
 from headway.practice.diagnosis.repair.observation import Recorder
 
 _COUNTER = "__headway_iteration__"
@@ -170,8 +170,14 @@ class Program:
         return with_weights(replace(self.subject, value=value, module=self.subject.module and module)) if callable(value) else None
 
     def is_in_constructor(self, change: Change) -> bool:
-        """Return True if a change concerns a class's constructor."""
-        return any(node.name == "__init__" and node.lineno <= change.line <= (node.end_lineno or 0) for node in self._methods)
+        """Return True if a change concerns a class's constructor, or a method that it calls."""
+        return any(node.lineno <= change.line <= (node.end_lineno or 0) for node in self._constructors)
+
+    @cached_property
+    def _constructors(self) -> list[ast.FunctionDef]:
+        own = [node for node in self._methods if node.name == "__init__"]
+        called = {each.func.attr for node in own for each in ast.walk(node) if isinstance(each, ast.Call) and is_of_self(each.func)}
+        return [*own, *(node for node in self._methods if node.name in called)]
 
     @cached_property
     def _methods(self) -> list[ast.FunctionDef]:
