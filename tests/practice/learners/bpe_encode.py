@@ -115,6 +115,24 @@ def wrong_most_frequent_merged(text, merges):
         ids = merge(ids, pair, merges[pair])
 
 
+def wrong_most_frequent_alone_merged(text, merges):
+    ids = list(text.encode("utf-8"))
+    while len(ids) >= 2:
+        stats = get_stats(ids)
+        pair = max(stats, key=stats.get)
+        if pair not in merges:
+            break
+        ids = merge(ids, pair, merges[pair])
+    return ids
+
+
+def wrong_sorted_by_pair(text, merges):
+    ids = list(text.encode("utf-8"))
+    for pair, new_id in sorted(merges.items()):
+        ids = merge(ids, pair, new_id)
+    return ids
+
+
 def wrong_one_merge_only(text, merges):
     ids = list(text.encode("utf-8"))
     pairs = [p for p in get_stats(ids) if p in merges]

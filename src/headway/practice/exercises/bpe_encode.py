@@ -79,6 +79,20 @@ def _joined_text(word: Any, rank: Any) -> Any:
     return _by_rank(word, lambda pair, count: as_text.get(pair))
 
 
+def _until_frequent_pair_is_unknown(word: Any, rank: Any) -> Any:
+    while (counts := counted([word])) and (pair := max(counts, key=counts.__getitem__)) in rank:
+        word = pair_of(word, pair)
+    return word
+
+
+def _by_pair(word: Any, rank: Any) -> Any:
+    """Apply each merge once, in the order of the ids of their pairs."""
+    known = ranks([*rank])
+    for pair in sorted(rank, key=lambda pair: (known[pair[0]], known[pair[1]])):
+        word = pair_of(word, pair)
+    return word
+
+
 STEPS: dict[str, Step] = {
     "cut": lambda text: [text] if text else [],
     "symbols": as_bytes,
@@ -95,6 +109,8 @@ MISTAKES = (
     ),
     TEXTS.mistake("longest_token_taken", join=_longest_match),
     TEXTS.mistake("most_frequent_merged", join=lambda word, rank: _by_rank(word, lambda pair, count: -count if pair in rank else None)),
+    TEXTS.mistake("most_frequent_alone_merged", join=_until_frequent_pair_is_unknown),
+    TEXTS.mistake("sorted_by_pair", join=_by_pair),
     TEXTS.mistake("one_merge_only", join=lambda word, rank: _by_rank(word, lambda pair, count: rank.get(pair), rounds=1)),
     TEXTS.mistake("nothing_merged", join=unchanged),
     TEXTS.mistake(

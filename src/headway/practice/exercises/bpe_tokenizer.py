@@ -62,6 +62,7 @@ STEPS: dict[str, Step] = {
 SHARED = {
     "first_match_merged", "last_match_merged", "last_learned_merged_first", "longest_token_taken", "one_merge_only", "nothing_merged", "one_round_too_many",
     "one_round_too_few", "least_frequent_merged", "counts_not_taken_anew", "first_place_only",
+    "most_frequent_alone_merged", "sorted_by_pair",
 }  # fmt: skip
 """Mistakes of bpe_train and bpe_encode that a tokenizer can make as well."""
 
