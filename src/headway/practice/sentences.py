@@ -84,8 +84,11 @@ class Sentence(Message):
 
     def __eq__(self, other: object) -> bool:
         """Compare the texts; those of one entry are equal without reading its file, which the process that runs a program may not do."""
-        if isinstance(other, Sentence) and (self.file, self.paths, self.values) == (other.file, other.paths, other.values):
+        if self is other:
             return True
+        if isinstance(other, Sentence):
+            is_same_entry = (self.file, self.paths, self.values) == (other.file, other.paths, other.values)
+            return is_same_entry or self._texts == other._texts
         return super().__eq__(other)
 
     __hash__ = Message.__hash__

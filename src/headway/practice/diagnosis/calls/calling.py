@@ -181,7 +181,7 @@ class Call:
         return off | {
             name: self._argument(name, inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
-            if role.name in inputs or self._is_required(name) or role in MODES or name in self.turned_names
+            if role.name in inputs or name in self._always_given
         }
 
     def precise(self, inputs: Inputs) -> Inputs:
@@ -265,6 +265,12 @@ class Call:
     def required_names(self) -> set[str]:
         """Return the parameters without a default."""
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
+
+    @cached_property
+    def _always_given(self) -> set[str]:
+        """The parameters that get a value even if a probe has none."""
+        modes = {name for name, role in self.binding.role_of.items() if role in MODES}
+        return self.required_names | self.turned_names | modes
 
     @cached_property
     def turned_names(self) -> set[str]:

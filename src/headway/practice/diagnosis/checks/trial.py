@@ -70,9 +70,20 @@ class Trial:
         refused = {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
         return {kind for kind in refused if not self._suits_squares_only(kind)}
 
+    def _pairs_of(self, kind: Message | None) -> list[tuple[Probe, Any]]:
+        """Return the probes of a kind with their outputs."""
+        return self._by_kind.get(kind, [])
+
+    @cached_property
+    def _by_kind(self) -> dict[Message | None, list[tuple[Probe, Any]]]:
+        found: dict[Message | None, list[tuple[Probe, Any]]] = {}
+        for probe, answer in zip(self.probes, self.answers, strict=True):
+            found.setdefault(probe.beyond, []).append((probe, answer))
+        return found
+
     def _suits_squares_only(self, kind: Message | None) -> bool:
         """Return True if the function is right for square arrays of a kind and raises for others: axes are exchanged, and the kind is not rejected."""
-        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        pairs = self._pairs_of(kind)
         right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
         others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
         is_of_squares = bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
@@ -98,7 +109,7 @@ class Trial:
 
     def _asserts(self, kind: Message | None) -> bool:
         """Return True if assertions reject some probes of a kind, and the function is right for another: they state what it is for."""
-        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        pairs = self._pairs_of(kind)
         rejected = [answer for probe, answer in pairs if _is_refusal(probe, answer)]
         return all(isinstance(each.error, AssertionError) for each in rejected) and any(self.is_same(*pair) for pair in pairs)
 
@@ -122,7 +133,7 @@ class Trial:
 
     def _takes_matrices(self, kind: Message | None) -> bool:
         """Return True if the function is right for the matrices of a kind, and rejects all of more axes."""
-        pairs = [(probe, answer) for probe, answer in zip(self.probes, self.answers, strict=True) if probe.beyond == kind]
+        pairs = self._pairs_of(kind)
         matrices = [pair for pair in pairs if num_axes(pair[0].inputs) <= 2]
         others = [pair for pair in pairs if num_axes(pair[0].inputs) > 2]
         return bool(matrices) and all(self.is_same(*pair) for pair in matrices) and all(_is_refusal(*pair) for pair in others)
