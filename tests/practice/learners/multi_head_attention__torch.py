@@ -392,3 +392,22 @@ class right_heads_of_every_nth_column(nn.Module):  # noqa: N801
             scores = q[..., i] @ k[..., i].transpose(1, 2) / math.sqrt(self.head_dim)
             heads.append(scores.softmax(-1) @ v[..., i])
         return self.proj_output(torch.concat(heads, dim=-1))
+
+
+class wrong_scale__share_of_the_input(nn.Module):  # noqa: N801
+    def __init__(self, d_model, num_heads, d_k):
+        super().__init__()
+        self.num_heads, self.d_k, self.scale = num_heads, d_k, (d_model // num_heads) ** -0.5
+        self.q_proj, self.k_proj, self.v_proj = (nn.Linear(d_model, num_heads * d_k) for _ in range(3))
+        self.out_proj = nn.Linear(num_heads * d_k, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        batch = query.size(0)
+        q, k, v = (
+            proj(x).view(batch, -1, self.num_heads, self.d_k).transpose(1, 2)
+            for proj, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
+        )
+        scores = q @ k.transpose(-2, -1) * self.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, -1, self.num_heads * self.d_k))

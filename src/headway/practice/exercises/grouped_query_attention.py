@@ -17,7 +17,7 @@ from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_SHARE, WEIGHTS
 from headway.practice.recipes.projection_scale import scale_recovery
 from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
@@ -202,7 +202,12 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, NUM_KV_HEADS, GROUP_SIZE, *OPTIONS, *SIZES),
     probes=probes,
-    mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),
+    mistakes=(
+        *REPEATS,
+        *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
+        SCALED_BY_SHARE,
+        *CAUSAL_MISTAKES,
+    ),
     conventions=(
         MERGED,
         MULTI_QUERY,

@@ -77,6 +77,11 @@ WEIGHTS = (
 )
 
 SCALED_BY_INPUT = TEXTS.mistake("scaled_by_the_input_width", scale=given_or(lambda sizes: sizes["input_width"] ** -0.5), said_as="scale")
+SCALED_BY_SHARE = TEXTS.mistake(
+    "scaled_by_a_share_of_the_input",
+    scale=given_or(lambda sizes: (sizes["input_width"] // (sizes.get("num_heads") or 1)) ** -0.5),
+    said_as="scale",
+)
 SCALED_BY_CONTEXT = TEXTS.mistake(
     "scaled_by_the_context_width", scale=given_or(lambda sizes: sizes["context_width"] ** -0.5), said_as="scale"
 )
