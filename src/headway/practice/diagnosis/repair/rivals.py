@@ -47,7 +47,8 @@ class Rivals:
             return False
         if probe.name not in self._same:
             others = (each for each in self.trials if each is not self.trial)
-            same = [each for each in others if is_called_alike(each, self.trial, probe)][:MAX_RIVALS]
+            alike = (each for each in others if is_called_alike(each, self.trial, probe))
+            same = [*{id(each.expected(probe)): each for each in alike}.values()][:MAX_RIVALS]  # equal outputs are one object
             right = [part for each in (self.trial, *same) for part in _arrays(each.expected(probe))]
             found: dict[Signature, None] = dict.fromkeys(each for part in right if (each := signature(part)) is not None)
             self._same[probe.name], self._right[probe.name] = same, Milestones(tuple(found))
