@@ -219,7 +219,7 @@ import torch
 def scaled_dot_product_attention(q, k, v, mask):
     scores = q.matmul(k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
     if mask:
-        mask = torch.ones(scores.shape[-2:], device=scores.device).tril().bool()
+        mask = torch.ones(1, 1, *scores.shape[-2:], device=scores.device).tril().bool()
         scores = scores.masked_fill(~mask, -torch.inf)
     return scores.softmax(dim=-1).matmul(v)
 """,
