@@ -305,4 +305,42 @@ class TransformerLM(nn.Module):
         (("x = layer(x, mask)", "y = layer(x, mask)"), ("layer(x, mask)\n        return", "layer(x)\n        return")),
     ),
     Program("Trunk", "encoder_stack", HALVES),
+    Program(
+        "Transformer",
+        "encoder_stack",
+        """
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+class FeedForward(nn.Sequential):
+    def __init__(self, width, inner):
+        super().__init__(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
+
+
+class Transformer(nn.Module):
+    def __init__(self, width, depth, heads, inner):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for _ in range(depth):
+            attention = nn.Sequential(nn.LayerNorm(width), Attention(width, heads))
+            self.layers.append(nn.ModuleList([attention, nn.Sequential(nn.LayerNorm(width), FeedForward(width, inner))]))
+
+    def forward(self, x):
+        for attention, ff in self.layers:
+            x = x + attention(x)
+            x = x + ff(x)
+        return x
+""",
+        (("x = x + ff(x)", "x = ff(x)"), ("x = x + attention(x)", "x = x + attention(x) + x")),
+    ),
 )
