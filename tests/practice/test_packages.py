@@ -104,6 +104,23 @@ def test_calls_of_missing_packages_without_effect_on_a_result_return_their_argum
     assert statuses(tmp_path, text)["relu"].is_correct
 
 
+def test_decorators_and_loggers_of_missing_packages_leave_functions_as_they_are(tmp_path):
+    text = """
+from no_such_package.logs import log_shapes, shape_logger, log
+
+@log_shapes(level="debug")
+def relu(x):
+    shape_logger.info(f"relu of {x.shape}")
+    return x * (x > 0)
+
+def softmax(x):
+    return log(x)
+"""
+    assert statuses(tmp_path, text)["relu"].is_correct
+    assert statuses(tmp_path, text)["softmax"].status == "could not run"
+    assert statuses(tmp_path, text.replace("(x > 0)", "(x < 0)"))["relu"].status == "wrong"
+
+
 def test_values_that_a_file_chooses_are_known_although_it_does_not_run(tmp_path):
     text = "SMOOTH = False\nif SMOOTH:\n    FLOOR = 1\nelse:\n    FLOOR = 0\nopen('no such file')\n\ndef relu(x):\n    return x * (x > FLOOR)\n"
     assert statuses(tmp_path, text)["relu"].is_correct

@@ -164,6 +164,7 @@ RAISING = [
     ("causal_self_attention", TORCH_HEADS, "self.num_heads, -1)", "self.num_heads)"),
     ("causal_self_attention", TORCH_HEADS, "        self.num_heads = num_heads\n", ""),
     ("causal_self_attention", TORCH_HEADS, "        self.w_out = nn.Linear(d_model, d_model)\n", ""),
+    ("causal_self_attention", TORCH_HEADS, "q.shape[-1] ** 0.5", "torch.sqrt(q.shape[-1])"),
     ("causal_self_attention", FUSED, "3 * config.n_embd", "config.n_embd"),
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(width, 4)"),
     ("feed_forward", LAYERS, "nn.Linear(width, 4 * width)", "nn.Linear(4 * width)"),

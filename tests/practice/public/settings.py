@@ -577,4 +577,75 @@ class EncoderBlock(nn.Module):
 """,
         (("return x + self.mlp", "return self.mlp"), ("self.mlp(self.ln2(x))", "self.mlp(self.ln1(x))")),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+from dataclasses import dataclass
+
+from torch import nn
+
+
+@dataclass
+class config:
+    n_embd: int = 512
+    n_head: int = 8
+    dropout: float = 0.2
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, drouout: float = None, casual: bool = False):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(config.n_embd, 3 * config.n_embd), nn.Linear(config.n_embd, config.n_embd)
+        self.casual = casual
+        if drouout is not None:
+            self.drop = nn.Dropout(drouout)
+
+    def forward(self, x, pad_mask=None):
+        q, k, v = (each.unflatten(-1, (config.n_head, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        scores = q @ k.mT / k.shape[-1] ** 0.5
+        if pad_mask is not None:
+            scores = scores.masked_fill(pad_mask[:, None, None] == 0, float("-inf"))
+        if self.casual:
+            scores = scores.masked_fill(scores.new_ones(scores.shape[-2:]).triu(1).bool(), float("-inf"))
+        return self.out((self.drop(scores.softmax(-1)) @ v).transpose(1, 2).flatten(2))
+""",
+        (("k.shape[-1] ** 0.5", "k.shape[-1]"), ("softmax(-1)", "softmax(-2)")),
+    ),
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        """
+from enum import Enum
+
+import torch
+from torch import nn
+
+
+class AttentionBackend(Enum):
+    PLAIN = "plain"
+    LIBRARY = "library"
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_in: int, d_out: int, max_length: int, num_heads: int, attention_backend: AttentionBackend):
+        super().__init__()
+        self.qkv, self.out, self.num_heads = nn.Linear(d_in, 3 * d_out), nn.Linear(d_out, d_out), num_heads
+        self.backend = attention_backend
+        self.register_buffer("hidden", torch.ones(max_length, max_length).triu(1).bool())
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        match self.backend:
+            case AttentionBackend.PLAIN:
+                scores = q @ k.mT / k.shape[-1] ** 0.5
+                seen = scores.masked_fill(self.hidden[: x.shape[1], : x.shape[1]], -torch.inf).softmax(-1) @ v
+            case AttentionBackend.LIBRARY:
+                seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            case _:
+                raise ValueError("unknown backend")
+        return self.out(seen.transpose(1, 2).flatten(2))
+""",
+        (("k.shape[-1] ** 0.5", "k.shape[-1]"), ("triu(1)", "triu(0)")),
+    ),
 )

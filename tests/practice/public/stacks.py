@@ -65,6 +65,77 @@ class DecoderLayer(nn.Module):
         return self.norm3(x + self.mlp(x))
 """
 
+HALVES = """
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.dense, self.norm, self.heads = nn.Linear(width, width), nn.LayerNorm(width, eps=1e-12), heads
+
+    def forward(self, x, mask=None):
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (self.query, self.key, self.value))
+        mask = None if mask is None else mask[:, None, None]
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.norm(self.dense(seen.transpose(1, 2).flatten(2)) + x)
+
+
+class Inner(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.dense = nn.Linear(width, inner)
+
+    def forward(self, x):
+        return nn.functional.gelu(self.dense(x))
+
+
+class Outer(nn.Module):
+    def __init__(self, inner, width):
+        super().__init__()
+        self.dense, self.norm = nn.Linear(inner, width), nn.LayerNorm(width, eps=1e-12)
+
+    def forward(self, x, before):
+        return self.norm(self.dense(x) + before)
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.attention = Attention(width, heads)
+        self.intermediate = Inner(width, inner)
+        self.output = Outer(inner, width)
+
+    def forward(self, x, mask=None):
+        x = self.attention(x, mask)
+        return self.output(self.intermediate(x), x)
+
+
+class Encoder(nn.Module):
+    def __init__(self, num_layers, width, heads, inner):
+        super().__init__()
+        self.layer = nn.ModuleList([Layer(width, heads, inner) for _ in range(num_layers)])
+
+    def forward(self, x, mask=None):
+        for layer in self.layer:
+            x = layer(x, mask)
+        return x
+
+
+class Trunk(nn.Module):
+    def __init__(self, vocab_size, num_layers, width, heads, inner, max_length):
+        super().__init__()
+        self.words, self.places = nn.Embedding(vocab_size, width), nn.Embedding(max_length, width)
+        self.embed_norm = nn.LayerNorm(width)
+        self.encoder = Encoder(num_layers, width, heads, inner)
+
+    def forward(self, ids, mask=None):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        return self.encoder(self.embed_norm(x), mask)
+"""
+
 PROGRAMS = (
     Program(
         "Encoder",
@@ -225,5 +296,51 @@ class TransformerLM(nn.Module):
         return self.head(self.norm(x))
 """,
         (("self.head(self.norm(x))", "self.head(x)"), ("x = block(x)", "x = x + block(x)")),
+    ),
+    Program("Layer", "encoder_layer", HALVES),
+    Program(
+        "Encoder",
+        "encoder_stack",
+        HALVES,
+        (("x = layer(x, mask)", "y = layer(x, mask)"), ("layer(x, mask)\n        return", "layer(x)\n        return")),
+    ),
+    Program("Trunk", "encoder_stack", HALVES),
+    Program(
+        "Transformer",
+        "encoder_stack",
+        """
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+class FeedForward(nn.Sequential):
+    def __init__(self, width, inner):
+        super().__init__(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
+
+
+class Transformer(nn.Module):
+    def __init__(self, width, depth, heads, inner):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for _ in range(depth):
+            attention = nn.Sequential(nn.LayerNorm(width), Attention(width, heads))
+            self.layers.append(nn.ModuleList([attention, nn.Sequential(nn.LayerNorm(width), FeedForward(width, inner))]))
+
+    def forward(self, x):
+        for attention, ff in self.layers:
+            x = x + attention(x)
+            x = x + ff(x)
+        return x
+""",
+        (("x = x + ff(x)", "x = ff(x)"), ("x = x + attention(x)", "x = x + attention(x) + x")),
     ),
 )

@@ -207,4 +207,22 @@ class AttentionHead(nn.Module):
 """,
         (("/ q.shape[-1] ** 0.5", "/ query_input.shape[-1] ** 0.5"), ("== 0", "== 1")),
     ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(q, k, v, mask):
+    scores = q.matmul(k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
+    if mask:
+        mask = torch.ones(1, 1, *scores.shape[-2:], device=scores.device).tril().bool()
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(dim=-1).matmul(v)
+""",
+        (("tril()", "tril(1)"), ("math.sqrt(q.shape[-1])", "q.shape[-1]")),
+    ),
 )

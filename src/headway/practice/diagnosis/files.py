@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 
@@ -230,7 +231,9 @@ def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
 
 
 def _is_record(value: object) -> bool:
-    """Return True for a named tuple or a dataclass without methods: it holds weights or settings."""
+    """Return True for an enumeration, and for a named tuple or a dataclass without methods: it holds weights or settings."""
+    if inspect.isclass(value) and issubclass(value, Enum):
+        return True
     if not inspect.isclass(value) or not (hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__")):
         return False
     return not any(inspect.isfunction(each) for name, each in vars(value).items() if not name.startswith("_") or name == "__call__")

@@ -188,13 +188,17 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
     (
-        r"(?is)\A(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts)\w* *=)",
+        r"(?is)\A(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
         ("transformer_block", "encoder_layer", "decoder_layer"),
+    ),
+    (
+        r"(?is)\A(?!.*(decoder|generat|causal|language|gpt|lm\b|lm_|Linear\([^)]*vocab))(?=.*self\.\w*embed\w* *=)(?=.*self\.\w*encoder *=)",
+        ("encoder_stack",),
     ),
     (OF_TWO_LAYERS, ("feed_forward", "gated_feed_forward")),
 )
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
-feed-forward; what has two linear layers and an activation."""
+feed-forward; what has embeddings and an encoder, and no output layer of a language model; what has two linear layers and an activation."""
 
 JOINS_A_PAIR = r"(?s)\Adef \w+\([^)]*pair[^)]*\).*\bappend\(.*\+= *2\b"
 """Pattern of the source of a function that joins a pair in a list."""

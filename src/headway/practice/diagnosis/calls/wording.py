@@ -13,7 +13,7 @@ import numpy
 from headway.practice.diagnosis.calls.rotation import same
 from headway.practice.exercise import Role
 
-DROPOUT = r"drop(?!_?path)|pdrop|(^|_)p$"
+DROPOUT = r"dro(p|[a-z]?out)(?!_?path)|pdrop|(^|_)p$"
 
 LENGTH = (
     r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen"

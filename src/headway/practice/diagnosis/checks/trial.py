@@ -177,15 +177,18 @@ class Trial:
         return self._with_steps, self.decimals, self._names_of_right
 
     def without_misshapen(self) -> Trial:
-        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask."""
+        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask, or a causal one."""
         is_shaped = [
             getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)
             for probe, answer in zip(self.probes, self.answers, strict=True)
         ]
         pairs = [*zip(self.probes, is_shaped, strict=True)]
         shaped = {probe.beyond for probe, is_right in pairs if is_right}
+        causal = {probe.beyond for probe, is_right in pairs if is_right and _is_causal(probe)}
         masked = {probe.beyond for probe, is_right in pairs if is_right and _has_mask(probe)}
         kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
+        if causal:  # of a mask with axes for batch and heads, matrices get these axes
+            kept = kept._kept([probe.beyond is None or not _is_causal(probe) or probe.beyond in causal for probe in kept.probes])
         return kept.without({probe.beyond for probe in self.probes} - shaped)
 
     def without_caution(self) -> Trial:
@@ -334,6 +337,10 @@ def _is_refusal(probe: Probe, answer: Any) -> bool:
     if probe.beyond is None or not isinstance(answer, Raised):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
+
+
+def _is_causal(probe: Probe) -> bool:
+    return bool(probe.inputs.get("is_causal"))
 
 
 def num_axes(inputs: Inputs) -> int:

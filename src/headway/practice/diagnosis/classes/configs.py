@@ -193,7 +193,7 @@ def _is_called(subject: Subject, name: str) -> bool:
     return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", subject.own_source))
 
 
-OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper"
+OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper|^(config|cfg|args|hparams|params|settings)$"
 """Pattern of the names of classes that hold settings."""
 
 
@@ -322,13 +322,22 @@ def _needed_in(code: str, name: str) -> frozenset[str] | None:
     return None if is_passed else _read_in(code, name) | _read_in(body, f"self.{name}")
 
 
-def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, needed: Collection[str] | None = None) -> Any:
+def configured(
+    base: Any,
+    sizes: Mapping[str, Any],
+    roles: Sequence[Role],
+    dropout: float,
+    needed: Collection[str] | None = None,
+    *,
+    is_variable: bool = False,
+) -> Any:
     """Return a copy of a config with the sizes of a probe; a class is instantiated.
 
-    needed   fields of which the sizes must be known; None for all
+    needed        fields of which the sizes must be known; None for all
+    is_variable   True for a class whose own attributes are read, although it could be instantiated
     """
     roles = [role for role in roles if is_size_role(role)]
-    if inspect.isclass(base) and not needs_no_instance(base):
+    if inspect.isclass(base) and not (is_variable or needs_no_instance(base)):
         return _instantiated(base, sizes, roles, dropout, needed)
     fields = fields_of(base)
     changed = changes(list(fields), fields, sizes, roles, dropout, needed)

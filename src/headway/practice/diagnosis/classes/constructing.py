@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -187,7 +188,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
-    keys |= _initializers(constructor, subject)
+    keys |= _initializers(constructor, subject) | _implementations(constructor, subject)
     used = {config, *dropouts, *flags, *keys, *spread}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
@@ -223,6 +224,17 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             if (config is not None or spread) and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread)
+
+
+OF_IMPLEMENTATION = r"backend|impl(ementation)?$|kernel|engine"
+"""Pattern of the names of choices between implementations that compute the same."""
+
+
+def _implementations(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
+    """Return for each parameter that chooses between the implementations of an enumeration the first of them."""
+    chosen = [each for each in parameters if each.default is each.empty and re.search(OF_IMPLEMENTATION, snake(each.name))]
+    kinds = {each.name: getattr(subject.module, str(getattr(each.annotation, "__name__", each.annotation)), None) for each in chosen}
+    return {name: next(iter(kind)) for name, kind in kinds.items() if inspect.isclass(kind) and issubclass(kind, Enum)}
 
 
 def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:

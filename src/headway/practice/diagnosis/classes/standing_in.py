@@ -24,7 +24,7 @@ from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.children import children, every_part, is_container, method_of, put
 from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.classes.submodules import kind_of
-from headway.practice.diagnosis.classes.wiring import called, is_block, without_gradients
+from headway.practice.diagnosis.classes.wiring import called, is_block, parts_of, without_gradients
 from headway.practice.exercise import Inputs
 from headway.practice.recipes.stacks import defined_layer
 
@@ -132,14 +132,19 @@ def stack_of(instance: Any, width: int, library: str) -> Stack:
     for owner in [*_owners(instance)]:
         group = []
         for name, child in children(owner):
+            if is_pair(child):
+                (first, attention), (second, feed_forward) = children(child)
+                layer = _classes(library).First(attention, stack)
+                put(child, second, _classes(library).Second(feed_forward, stack, layer))
+                group.append((child, first, layer))
             if not is_layer(child):
                 continue
             if id(child) not in made:
                 made[id(child)] = _classes(library).Layer(child, stack)
-            group.append((name, made[id(child)]))
-        for name, layer in group:
-            put(owner, name, layer)
-        stack.groups.append([layer for _, layer in group])
+            group.append((owner, name, made[id(child)]))
+        for holder, name, layer in group:
+            put(holder, name, layer)
+        stack.groups.append([layer for *_, layer in group])
     if not stack.groups:
         raise ValueError("got no layers")
     _replace_others(instance, stack, library)
@@ -159,10 +164,17 @@ def is_layer(module: Any) -> bool:
     return attends or not any(is_block(each) for each in every_part(module) if each is not module)
 
 
+def is_pair(module: Any) -> bool:
+    """Return True for a list of an attention and a feed-forward that the stack itself connects."""
+    parts = [child for _, child in children(module)] if method_of(type(module)) is None else []
+    kinds = [{kind_of(type(part).__name__), *(kind for *_, kind in parts_of(part))} - {None, "norm"} for part in parts]
+    return kinds == [{"attention"}, {"feed_forward"}]
+
+
 def _owners(module: Any) -> Iterator[Any]:
     """Yield the outermost modules, objects and containers that hold layers, in order."""
     held = [child for _, child in children(module)]
-    if any(is_layer(child) for child in held):
+    if any(is_layer(child) or is_pair(child) for child in held):
         yield module
         return
     for child in held:
@@ -281,6 +293,27 @@ def _classes(library: str) -> SimpleNamespace:
                 result = self.close(result)
             return asarray_like(result[0] if x.ndim == 2 else result if x.shape[0] == BATCH else result.swapaxes(0, 1), x)
 
+    class First(Layer):
+        """A simple layer in the place of an attention, without its residual and without what the feed-forward adds."""
+
+        made: Any = None
+
+        def forward(self, x: Any, *others: Any, **named: Any) -> Any:
+            self.made = super().forward(x, *others, **named) - 1
+            self.is_bounded = False
+            return self.made - x
+
+    class Second(Part):
+        """A part in the place of a feed-forward that adds one to the sum of the attention before it and its residual, and nothing to all else."""
+
+        def __init__(self, original: Any, stack: Stack, first: First) -> None:
+            super().__init__(original, stack)
+            object.__setattr__(self, "_first", first)
+
+        def forward(self, x: Any) -> Any:
+            made = to_numpy(self._first.made)
+            return x * 0 + float(made.shape == x.shape and numpy.allclose(made, to_numpy(x), atol=1e-4))
+
     class Norm(Part):
         """A layer norm in the place of any norm; it can be left out."""
 
@@ -333,9 +366,9 @@ def _classes(library: str) -> SimpleNamespace:
                 return asarray_like(new + scale * x if taken else new.copy(), answer)
 
     if library != "torch":
-        for each in (Layer, Norm, Encoding):
+        for each in (Layer, First, Second, Norm, Encoding):
             each.__call__ = each.forward
-    return SimpleNamespace(Layer=Layer, Norm=Norm, Encoding=Encoding)
+    return SimpleNamespace(Layer=Layer, First=First, Second=Second, Norm=Norm, Encoding=Encoding)
 
 
 class _Asked:

@@ -8,8 +8,9 @@ import inspect
 import itertools
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import is_dataclass
 from functools import cache
 from types import CodeType, ModuleType
 from typing import Any
@@ -47,7 +48,7 @@ def globals_read(subject: Subject) -> dict[str, list[ModuleType]]:
         seen.add(id(value))
         for code in codes_of(value):
             for name, held, place in _read_by(code, module):
-                if isinstance(held, int | float) or (_is_config(held, module) and not _is_of_dropout(name, code)):
+                if isinstance(held, int | float) or (_is_config(held, module, _fields(name, code)) and not _is_of_dropout(name, code)):
                     found.setdefault(name, {})[place.__name__] = place
                 elif (inspect.isclass(held) or inspect.isfunction(held)) and (origin := _origin(held, place)) is not None:
                     waiting.append((held, origin))
@@ -73,23 +74,31 @@ def _origin(value: Any, module: ModuleType) -> ModuleType | None:
     return module if value.__module__ == module.__name__ else sys.modules[value.__module__] if is_learners(value.__module__) else None
 
 
-def _is_config(value: Any, module: ModuleType) -> bool:
-    return holds_fields(value) or _is_used_as_config(value, module)
+def _is_config(value: Any, module: ModuleType, read: Collection[str]) -> bool:
+    return holds_fields(value) or _is_used_as_config(value, module, read)
 
 
 def _is_of_dropout(name: str, code: CodeType) -> bool:
     """Return True if code reads nothing but dropout rates from a config, which says nothing of sizes."""
-    instructions = [*dis.get_instructions(code)]
-    fields = [
-        str(then.argval)
-        for each, then in itertools.pairwise(instructions)
-        if each.argval == name and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
-    ]
+    fields = _fields(name, code)
     return bool(fields) and all(map(is_dropout, fields))
 
 
-def _is_used_as_config(value: Any, module: ModuleType) -> bool:
-    return is_config_class(value, module) and needs_no_instance(value) and bool(class_fields(value))
+def _fields(name: str, code: CodeType) -> list[str]:
+    """Return the attributes that code reads from a variable."""
+    return [
+        str(then.argval)
+        for each, then in itertools.pairwise(dis.get_instructions(code))
+        if each.argval == name and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    ]
+
+
+def _is_used_as_config(value: Any, module: ModuleType, read: Collection[str]) -> bool:
+    """Return True for a class whose attributes are the settings, or that has those which are read, as the defaults of a dataclass."""
+    if not is_config_class(value, module):
+        return False
+    fields = class_fields(value)
+    return bool(fields) and (needs_no_instance(value) or (is_dataclass(value) and not fields.keys().isdisjoint(read)))
 
 
 def codes_of(value: Any) -> Iterator[CodeType]:
@@ -169,7 +178,11 @@ def global_values(
     sized = [role for role in roles if is_size_role(role)]
     changed = changes(numbers, now, sizes, sized, dropout, own)
     changed |= _derived(own, sized, changed, subject)
-    return changed | {name: configured(value, sizes, roles, dropout) for name, value in now.items() if not isinstance(value, int | float)}
+    return changed | {
+        name: configured(value, sizes, roles, dropout, is_variable=True)
+        for name, value in now.items()
+        if not isinstance(value, int | float)
+    }
 
 
 def _derived(own: Sequence[str], roles: Sequence[Role], changed: Mapping[str, Any], subject: Subject) -> dict[str, Any]:

@@ -93,12 +93,17 @@ def _blocks_of(model: Any) -> list[tuple[Any, Any, Any]]:
     return []
 
 
+HALVES = {"intermediate", "output"}
+"""Names of the halves of a feed-forward, of which the second adds the residual, in layers of BERT."""
+
+
 def is_block(module: Any) -> bool:
     """Return True for a module with attention and a feed-forward, or with the name of a layer."""
     if type(module).__module__.startswith("torch.") or method_of(type(module)) is None or is_container(module):
         return False
-    kinds = {kind for *_, kind in parts_of(module)}
-    return {"attention", "feed_forward"} <= kinds or bool(ATTENDING & {*itertools.chain(*fitting(type(module).__name__))})
+    kinds, names = {kind for *_, kind in parts_of(module)}, {str(name) for name, _ in children(module)}
+    has_both = "attention" in kinds and ("feed_forward" in kinds or names >= HALVES)
+    return has_both or bool(ATTENDING & {*itertools.chain(*fitting(type(module).__name__))})
 
 
 class _Recorder:

@@ -50,6 +50,7 @@ class Equivalent:
 _LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ANNOTATING: Collection[str] = _LISTED["annotating"]
 WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
+OBSERVING: str = _LISTED["observing"]
 BASES: Mapping[str, str] = _LISTED["bases"]
 SAME_AS: Mapping[str, str] = _LISTED["same_as"]
 EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
@@ -97,10 +98,12 @@ class Placeholder:
     __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Return the function that an annotating package decorates, or what a progress bar shows; otherwise raise.
+        """Return the function that an annotating or observing decorator is given, or what a progress bar shows; otherwise raise.
 
         Errors   ModuleNotFoundError
         """
+        if re.fullmatch(OBSERVING, self._path.rpartition(".")[2]) and all(isinstance(each, str) or callable(each) for each in arguments):
+            return next(filter(callable, arguments), self)
         if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:

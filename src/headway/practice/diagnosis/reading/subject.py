@@ -221,7 +221,9 @@ def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.Function
     if any(each.arg == name and isinstance(value, ast.Constant) and isinstance(value.value, bool) for each, value in defaults.items()):
         return True
     nodes = [*ast.walk(function)]
-    read = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    remade = [each for node in nodes if isinstance(node, ast.If) and _makes_anew(name, node) for each in node.body]
+    left = {id(node) for each in remade for node in ast.walk(each)}
+    read = [node for node in nodes if isinstance(node, ast.Name) and node.id == name and id(node) not in left]
     tested = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp)]
     given = [(node, each) for node in nodes if isinstance(node, ast.Call) for each in (*node.args, *(word.value for word in node.keywords))]
     passed = [each for _, each in given]
@@ -235,6 +237,15 @@ def _is_flag(name: str, function: ast.FunctionDef, others: Sequence[ast.Function
         and (not is_passed or bool(others))
         and all(_is_flag(name, node, ()) for node in others)
     )
+
+
+def _makes_anew(name: str, choice: ast.If) -> bool:
+    """Return True for `if mask:` in whose body the first statement about the mask makes it."""
+    about = (each for each in choice.body if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(each)))
+    match choice.test, next(about, None):
+        case ast.Name(id=tested), ast.Assign(targets=[ast.Name(id=made)], value=value):
+            return tested == made == name and not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
+    return False
 
 
 def _text_of(module: ModuleType | None) -> str:

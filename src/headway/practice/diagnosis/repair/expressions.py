@@ -371,6 +371,8 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         for other in neighbours(node.func.id):
             if other in context.globals or hasattr(builtins, other):
                 yield 1.25, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
+    if name == "sqrt" and len(arguments) == 1 and id(node) not in context.expressions:  # of a number where it takes an array
+        yield 0.9, ast.BinOp(arguments[0], ast.Pow(), ast.Constant(0.5))
     if name in ("max", "min") and len(arguments) == 1 and not keywords and isinstance(arguments[0], ast.Name | ast.Attribute):
         of_counts = ast.keyword("key", ast.Attribute(arguments[0], "get", ast.Load()))
         yield 1.3, ast.Call(node.func, arguments, [of_counts])
