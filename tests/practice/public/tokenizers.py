@@ -471,4 +471,42 @@ def merge_pairs(pairs, corpus):
 """,
         (("max(pairs", "min(pairs"), ('["".join(best)]', "[best[0]]")),
     ),
+    Program(
+        "OfFile",
+        "bpe_tokenizer",
+        """
+def ids_in(name):
+    with open(name, encoding="utf-8") as file:
+        return list(file.read().encode("utf-8"))
+
+def joined(ids, pair, number):
+    out = []
+    while ids:
+        take = 2 if tuple(ids[:2]) == pair else 1
+        out.append(number if take == 2 else ids[0])
+        ids = ids[take:]
+    return out
+
+class OfFile:
+    def train(self, train_text, vocab_size):
+        ids, self.merges = ids_in(train_text), {}
+        self.vocab = {number: bytes([number]) for number in range(256)}
+        for number in range(256, vocab_size):
+            every = list(zip(ids, ids[1:]))
+            pair = max(every, key=every.count)
+            ids = joined(ids, pair, number)
+            self.merges[pair] = number
+            self.vocab[number] = self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def encode(self, text):
+        ids = list(text.encode("utf-8"))
+        for pair, number in self.merges.items():
+            ids = joined(ids, pair, number)
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+""",
+        (("key=every.count", "key=lambda pair: -every.count(pair)"), ("range(256, vocab_size)", "range(256, vocab_size + 1)")),
+    ),
 )

@@ -239,9 +239,15 @@ class TokenizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if _needs_special(taken, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
-        learned = getattr(tokenizer, method)(
-            **{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None}
-        )
+        given = {name: role.name for name, role in bound.role_of.items() if known.get(role.name) is not None}
+        train = getattr(tokenizer, method)
+        try:
+            learned = train(**{name: known[role] for name, role in given.items()})
+        except OSError as error:  # it takes the name of a file under the name of a text
+            if not isinstance(error.filename, str) or error.filename != known["corpus"]:
+                raise
+            files.write_text(Path(known["path"]), known["corpus"])
+            learned = train(**{name: known["path" if role == CORPUS.name else role] for name, role in given.items()})
         return tokenizer, learned
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
