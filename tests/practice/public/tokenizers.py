@@ -509,4 +509,40 @@ class OfFile:
 """,
         (("key=every.count", "key=lambda pair: -every.count(pair)"), ("range(256, vocab_size)", "range(256, vocab_size + 1)")),
     ),
+    Program(
+        "MergeTrainer",
+        "bpe_train",
+        """
+from collections import Counter
+
+class MergeTrainer:
+    def __init__(self, vocab_size):
+        self.vocab_size = vocab_size
+        self.vocab = {"[UNK]": 0}
+        self.merges = []
+
+    def train(self, corpus):
+        words = [[*word, "</w>"] for line in corpus for word in line.split()]
+        for symbol in sorted({symbol for word in words for symbol in word}):
+            self.vocab.setdefault(symbol, len(self.vocab))
+        while len(self.vocab) < self.vocab_size:
+            counts = Counter(pair for word in words for pair in zip(word, word[1:]))
+            if not counts:
+                break
+            best = max(counts, key=counts.get)
+            self.merges.append(best)
+            self.vocab[best[0] + best[1]] = len(self.vocab)
+            words = [self.merged(word, best) for word in words]
+
+    def merged(self, word, pair):
+        out = []
+        for symbol in word:
+            if out and (out[-1], symbol) == pair:
+                out[-1] += symbol
+            else:
+                out.append(symbol)
+        return out
+""",
+        (("key=counts.get", "key=lambda pair: -counts[pair]"), ("self.merges.append(best)", "self.merges.append(best[::-1])")),
+    ),
 )

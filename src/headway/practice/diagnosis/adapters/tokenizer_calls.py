@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -367,15 +367,21 @@ def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) ->
     if not (trains or any(fits_name(each.name, role) for each in constructor for role in (CORPUS, WORDS, PATH))):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
-    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
-    ways = itertools.product(bases_of(subject), (True,) if is_list else (False, True))
     return [
-        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in GUESSED) for base, is_listed in ways
+        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in GUESSED)
+        for base, is_listed in bases_and_forms(subject)
     ]
 
 
-def bases_of(subject: Subject) -> list[str]:
+def bases_and_forms(subject: Subject) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of SIZES that a tokenizer's source may mean, each with whether the corpus may be a list of texts."""
+    method = first_method(subject.value, TRAINING)
+    parameters = [*subject.parameters, *(parameters_of(getattr(subject.value, method), is_bound=True) if method else [])]
+    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in parameters)
+    yield from itertools.product(_bases_of(subject), (True,) if is_list else (False, True))
+
+
+def _bases_of(subject: Subject) -> list[str]:
     """Return the keys of SIZES that a tokenizer's source may mean."""
     guesses = [base for base, pattern in GUESSED.items() if re.search(pattern, subject.code)]
     return [base for base in SIZES if base in guesses or not (base in GUESSED or (base == "characters" and WITH_MARK in guesses))]
