@@ -545,4 +545,42 @@ class MergeTrainer:
 """,
         (("key=counts.get", "key=lambda pair: -counts[pair]"), ("self.merges.append(best)", "self.merges.append(best[::-1])")),
     ),
+    Program(
+        "PiecesTokenizer",
+        "bpe_tokenizer",
+        """
+def joined(pieces, pair):
+    out = []
+    for piece in pieces:
+        if out and (out[-1], piece) == pair:
+            out[-1] = (*pair,)
+        else:
+            out.append(piece)
+    return ["".join(piece) for piece in out]
+
+class PiecesTokenizer:
+    def __init__(self, num_merges):
+        self.num_merges = num_merges
+        self.merges = []
+
+    def train(self, corpus):
+        pieces = list(corpus)
+        self.vocab = sorted(set(pieces))
+        for _ in range(self.num_merges):
+            every = list(zip(pieces, pieces[1:]))
+            self.merges.append(max(every, key=every.count))
+            pieces = joined(pieces, self.merges[-1])
+            self.vocab.append("".join(self.merges[-1]))
+
+    def encode(self, text):
+        pieces = list(text)
+        for pair in self.merges:
+            pieces = joined(pieces, pair)
+        return pieces, [self.vocab.index(piece) for piece in pieces]
+
+    def decode(self, ids):
+        return "".join(self.vocab[each] for each in ids)
+""",
+        (("key=every.count", "key=lambda pair: -every.count(pair)"), ("in self.merges:", "in self.merges[1:]:")),
+    ),
 )

@@ -162,7 +162,7 @@ class TokenizerCall(Call):
             _as_called(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
         )
         text = arguments["text"]
-        numbers = encode([self._as_units(text)])[0] if self.takes_units else encode(text)
+        numbers = _ids_in(encode([self._as_units(text)])[0] if self.takes_units else encode(text))
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
 
         def text_of(tokens: list[Any]) -> Any:
@@ -307,6 +307,14 @@ def _needs_special(parameters: Sequence[inspect.Parameter], binding: Binding) ->
 def _has_own(parameter: inspect.Parameter) -> bool:
     """Return True for a parameter with special tokens of the learner's as its default, which the tokenizer may rely on."""
     return isinstance(parameter.default, dict | list | tuple) and bool(parameter.default)
+
+
+def _ids_in(encoded: Any) -> Any:
+    """Return the ids of an encoding that gives the texts of the tokens first: ("a", "b"), (97, 98)."""
+    match encoded:
+        case ([str(), *_] as texts, [int(), *_] as ids) if len(texts) == len(ids):
+            return ids
+    return encoded
 
 
 def _as_text(decoded: Any) -> Any:
