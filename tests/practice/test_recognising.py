@@ -8,6 +8,7 @@ import pytest
 
 from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.names import by_name, fitting
 
 
@@ -505,3 +506,19 @@ def make_dense(offset=0.0):
     return partial(dense, bias=offset)
 """
     assert "make_dense" not in found_in(text)
+
+
+def test_a_function_that_passes_its_arguments_to_a_layer_of_a_library_is_no_part(tmp_path):
+    text = """
+from torch import nn
+
+linear = lambda *args, **kwargs: nn.Linear(*args, bias=False, **kwargs)
+
+def layer_norm(*args, **kwargs):
+    return nn.LayerNorm(*args, eps=1e-6, **kwargs)
+
+def relu(x):
+    return x.clip(0)
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert [each.subject for each in check_file(tmp_path / "mine.py")] == ["relu"]

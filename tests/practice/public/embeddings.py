@@ -485,4 +485,27 @@ class Rope:
 """,
         (("-second, first", "second, first"), ("10000.0 ** (-torch", "10000.0 ** (torch")),
     ),
+    Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import numpy as np
+import torch
+
+class PositionalEncoding:
+    def __init__(self, d_model: int, max_len: int = 100):
+        position = np.arange(max_len)[:, np.newaxis]
+        rate = np.exp(np.arange(0, d_model, 2) * (-np.log(10000.0) / d_model))
+        self.pe = np.zeros((1, max_len, d_model), dtype=np.float32)
+        self.pe[0, :, 0::2] = np.sin(position * rate)
+        self.pe[0, :, 1::2] = np.cos(position * rate)
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return x + self.pe[:, : x.shape[1], :]
+
+def load(path):
+    return {name: value.numpy() for name, value in torch.load(path).items()}
+""",
+        (("np.cos(position * rate)", "np.sin(position * rate)"), ("return x + ", "return x * ")),
+    ),
 )

@@ -111,7 +111,7 @@ class BPETokenizer:
         return pairs
 
     def merge_vocab(self, pair):
-        pattern = re.compile(r"(?<!\\\\S)" + re.escape(" ".join(pair)) + r"(?!\\\\S)")
+        pattern = re.compile(r"(?<!\\S)" + re.escape(" ".join(pair)) + r"(?!\\S)")
         self.vocab = {pattern.sub("".join(pair), word): count for word, count in self.vocab.items()}
         self.merges.append(pair)
 """
@@ -171,7 +171,12 @@ PROGRAMS = (
         ((", k, v), (k, v)", ", k, v), (new_k, new_v)"), ("(kv_cache[1], v)", "(kv_cache[0], v)")),
     ),
     Program("BPETokenizer.get_pairs", "pair_counts", PAIRS, (("+= frequency", "+= 1"), ("len(symbols) - 1", "len(symbols) - 2"))),
-    Program("BPETokenizer.merge_vocab", "merge_pair", PAIRS, (('"".join(pair), word', '" ".join(pair), word'),)),
+    Program(
+        "BPETokenizer.merge_vocab",
+        "merge_pair",
+        PAIRS,
+        (('"".join(pair), word', '" ".join(pair), word'), ('r"(?<!\\S)" + re.escape(" ".join(pair))', 're.escape(" ".join(pair))')),
+    ),
     Program(
         "Layer_Dense",
         "linear",

@@ -471,4 +471,116 @@ def merge_pairs(pairs, corpus):
 """,
         (("max(pairs", "min(pairs"), ('["".join(best)]', "[best[0]]")),
     ),
+    Program(
+        "OfFile",
+        "bpe_tokenizer",
+        """
+def ids_in(name):
+    with open(name, encoding="utf-8") as file:
+        return list(file.read().encode("utf-8"))
+
+def joined(ids, pair, number):
+    out = []
+    while ids:
+        take = 2 if tuple(ids[:2]) == pair else 1
+        out.append(number if take == 2 else ids[0])
+        ids = ids[take:]
+    return out
+
+class OfFile:
+    def train(self, train_text, vocab_size):
+        ids, self.merges = ids_in(train_text), {}
+        self.vocab = {number: bytes([number]) for number in range(256)}
+        for number in range(256, vocab_size):
+            every = list(zip(ids, ids[1:]))
+            pair = max(every, key=every.count)
+            ids = joined(ids, pair, number)
+            self.merges[pair] = number
+            self.vocab[number] = self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def encode(self, text):
+        ids = list(text.encode("utf-8"))
+        for pair, number in self.merges.items():
+            ids = joined(ids, pair, number)
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+""",
+        (("key=every.count", "key=lambda pair: -every.count(pair)"), ("range(256, vocab_size)", "range(256, vocab_size + 1)")),
+    ),
+    Program(
+        "MergeTrainer",
+        "bpe_train",
+        """
+from collections import Counter
+
+class MergeTrainer:
+    def __init__(self, vocab_size):
+        self.vocab_size = vocab_size
+        self.vocab = {"[UNK]": 0}
+        self.merges = []
+
+    def train(self, corpus):
+        words = [[*word, "</w>"] for line in corpus for word in line.split()]
+        for symbol in sorted({symbol for word in words for symbol in word}):
+            self.vocab.setdefault(symbol, len(self.vocab))
+        while len(self.vocab) < self.vocab_size:
+            counts = Counter(pair for word in words for pair in zip(word, word[1:]))
+            if not counts:
+                break
+            best = max(counts, key=counts.get)
+            self.merges.append(best)
+            self.vocab[best[0] + best[1]] = len(self.vocab)
+            words = [self.merged(word, best) for word in words]
+
+    def merged(self, word, pair):
+        out = []
+        for symbol in word:
+            if out and (out[-1], symbol) == pair:
+                out[-1] += symbol
+            else:
+                out.append(symbol)
+        return out
+""",
+        (("key=counts.get", "key=lambda pair: -counts[pair]"), ("self.merges.append(best)", "self.merges.append(best[::-1])")),
+    ),
+    Program(
+        "PiecesTokenizer",
+        "bpe_tokenizer",
+        """
+def joined(pieces, pair):
+    out = []
+    for piece in pieces:
+        if out and (out[-1], piece) == pair:
+            out[-1] = (*pair,)
+        else:
+            out.append(piece)
+    return ["".join(piece) for piece in out]
+
+class PiecesTokenizer:
+    def __init__(self, num_merges):
+        self.num_merges = num_merges
+        self.merges = []
+
+    def train(self, corpus):
+        pieces = list(corpus)
+        self.vocab = sorted(set(pieces))
+        for _ in range(self.num_merges):
+            every = list(zip(pieces, pieces[1:]))
+            self.merges.append(max(every, key=every.count))
+            pieces = joined(pieces, self.merges[-1])
+            self.vocab.append("".join(self.merges[-1]))
+
+    def encode(self, text):
+        pieces = list(text)
+        for pair in self.merges:
+            pieces = joined(pieces, pair)
+        return pieces, [self.vocab.index(piece) for piece in pieces]
+
+    def decode(self, ids):
+        return "".join(self.vocab[each] for each in ids)
+""",
+        (("key=every.count", "key=lambda pair: -every.count(pair)"), ("in self.merges:", "in self.merges[1:]:")),
+    ),
 )

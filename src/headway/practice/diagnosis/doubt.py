@@ -234,7 +234,7 @@ def _has_no_bias(verdict: Verdict) -> bool:
 def _finds_no_pair(verdict: Verdict) -> bool:
     """Return True if nothing is merged although the pairs are read: they may have a form in which the subject does not recognise them."""
     trial = verdict.trial
-    if trial is None or not any(cause.name == "nothing_merged" for cause in verdict.causes):
+    if trial is None or {cause.name for cause in verdict.causes} != {"nothing_merged"}:
         return False
     subject, role_of = trial.call.subject, trial.call.binding.role_of
     if any(role.name == "pair" for role in role_of.values()):

@@ -10,7 +10,7 @@ from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begi
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.reading.methods import DECODING, ENCODING
+from headway.practice.diagnosis.reading.methods import DECODING, ENCODING, OF_FACTORY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
@@ -35,9 +35,6 @@ NO_PART = (
     r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
 """Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
-
-OF_FACTORY = r"\breturn (functools\.)?partial\("
-"""Pattern of the source of a function that returns another one, such as a layer with its initializers."""
 
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""

@@ -97,6 +97,11 @@ STEPS: dict[str, Step] = {
 }
 
 
+def _merged_in_text(word: Any, pair: Any) -> Any:
+    """Merge a pair wherever it is in the tokens as one text with separators, also in parts of two tokens."""
+    return b"\0".join(word).replace(b"\0".join(pair), b"".join(pair)).split(b"\0")
+
+
 MISTAKES = (
     TEXTS.mistake("characters_not_bytes", symbols=as_characters),
     TEXTS.mistake("merged_across_words", cut=lambda text, specials: [part for part in parted(text, specials) if part]),
@@ -110,6 +115,7 @@ MISTAKES = (
     ),
     TEXTS.mistake("distinct_words_counted_once", counts=lambda words: counted([list(word) for word in dict.fromkeys(map(tuple, words))])),
     TEXTS.mistake("first_place_only", merge=lambda word, pair: first_merged(word, pair, pair[0] + pair[1])),
+    TEXTS.mistake("merged_in_text", merge=_merged_in_text),
 )
 
 
@@ -244,6 +250,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("more words", {"text": PLAIN, "num_merges": 6}),
         Probe("multi-byte characters", {"text": ACCENTS, "num_merges": 3}),
         Probe("runs", {"text": "aaaaaa aaaaaa baaa baaa baaa caa", "num_merges": 3}),
+        Probe("tokens that end alike", {"text": "ab aaab aaab aaab aaab aab aab aab", "num_merges": 5}),
         Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
         Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
         Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, QUIET, caution=TEXTS["broken_otherwise"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -53,6 +54,23 @@ def _last_dropped(ids: Any, pair: Any, new_id: int) -> Any:
     return out if out[-1:] == [new_id] else out[:-1]
 
 
+def _symbol(token: int) -> str:
+    """Return an id as text in which digits are apart, so that a symbol may end with another one."""
+    return "".join(f"<{digit}>" for digit in str(token))
+
+
+def _id_of(symbol: str, pair: Any, new_id: int) -> int:
+    """Return the id of a symbol, which may be made of several."""
+    return new_id if symbol == "".join(map(_symbol, pair)) else int(re.sub("[<>]", "", symbol))
+
+
+def _in_text(ids: Any, pair: Any, new_id: int) -> Any:
+    """Merge the pair wherever it is in the symbols as one text with spaces, also in parts of two symbols."""
+    symbols = [*map(_symbol, pair)]
+    text = " ".join(map(_symbol, ids)).replace(" ".join(symbols), "".join(symbols))
+    return [_id_of(each, pair, new_id) for each in text.split(" ")]
+
+
 STEPS: dict[str, Step] = {"merge": merged}
 
 MISTAKES = (
@@ -63,12 +81,9 @@ MISTAKES = (
     TEXTS.mistake("last_token_dropped", merge=_last_dropped),
     TEXTS.mistake("last_pair_missed", merge=lambda ids, pair, new_id: merged(ids[:-1], pair, new_id) + ids[-1:]),
     TEXTS.mistake("either_order", merge=lambda ids, pair, new_id: merged(ids, pair, new_id, pair[::-1])),
+    TEXTS.mistake("merged_in_text", merge=_in_text),
     TEXTS.mistake("nothing_merged", merge=unchanged),
 )
-
-
-def _symbol(token: int) -> str:
-    return f"<{token}>"
 
 
 def _byte_symbol(token: int) -> bytes:
@@ -109,10 +124,9 @@ def _of_symbols(answer: Any, inputs: Inputs) -> Any:
         answer = [*answer.values()]  # words by their texts
     word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
     word = word.split(" ") if isinstance(word, str) else [word] if isinstance(word, bytes) else word
-    texts = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
-    known: dict[Any, int] = {**texts, **{symbol.encode(): each for symbol, each in texts.items()}}
-    is_known = isinstance(word, list | tuple) and all(isinstance(each, str | bytes) and each in known for each in word)
-    return numpy.array([known[each] for each in word]) if is_known else answer
+    symbols = [each.decode() if isinstance(each, bytes) else each for each in word] if isinstance(word, list | tuple) else []
+    is_known = all(isinstance(each, str) and re.fullmatch(r"(<\d>)+", each) for each in symbols) and bool(symbols)
+    return numpy.array([_id_of(each, inputs["pair"], inputs["new_id"]) for each in symbols]) if is_known else answer
 
 
 def _of_one_word(answer: Any, inputs: Inputs) -> Any:
@@ -187,6 +201,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("the opposite order", {"ids": [2, 1, 3, 2, 1, 2], "pair": (1, 2), "new_id": 300}),
         Probe("run of three", {"ids": [8, 8, 8, 5], "pair": (8, 8), "new_id": 10}),
         Probe("run of four", {"ids": [3, 8, 8, 8, 8], "pair": (8, 8), "new_id": 10}),
+        Probe("tokens that end or begin alike", {"ids": [16, 7, 6, 7, 6, 75, 16, 75], "pair": (6, 7), "new_id": 300}),
         Probe("nowhere", {"ids": [1, 2, 3], "pair": (3, 1), "new_id": 4}),
         Probe("one token", {"ids": [1], "pair": (1, 1), "new_id": 4}),
     )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import methods, parts_of_tokenizers
+from headway.practice.diagnosis.reading.methods import OF_FACTORY, methods, parts_of_tokenizers
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line
@@ -29,7 +29,7 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, abstract classes, tests, and methods
+    optional   definitions that need no verdict: private ones, abstract classes, tests, methods, and functions that return a layer
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
@@ -73,7 +73,7 @@ def facts_of(text: str) -> Facts:
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
-    optional |= frozenset(own)
+    optional |= frozenset(own) | frozenset(name for name in functions if re.search(OF_FACTORY, ast.unparse(nodes[name])))
     tokenizing = {
         name: {part: (f"{name}.{method.name}", first_line(method)) for part, method in parts_of_tokenizers(node).items()}
         for name, node in top.items()

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -162,7 +162,7 @@ class TokenizerCall(Call):
             _as_called(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
         )
         text = arguments["text"]
-        numbers = encode([self._as_units(text)])[0] if self.takes_units else encode(text)
+        numbers = _ids_in(encode([self._as_units(text)])[0] if self.takes_units else encode(text))
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
 
         def text_of(tokens: list[Any]) -> Any:
@@ -239,9 +239,15 @@ class TokenizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         if _needs_special(taken, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
-        learned = getattr(tokenizer, method)(
-            **{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None}
-        )
+        given = {name: role.name for name, role in bound.role_of.items() if known.get(role.name) is not None}
+        train = getattr(tokenizer, method)
+        try:
+            learned = train(**{name: known[role] for name, role in given.items()})
+        except OSError as error:  # it takes the name of a file under the name of a text
+            if not isinstance(error.filename, str) or error.filename != known["corpus"]:
+                raise
+            files.write_text(Path(known["path"]), known["corpus"])
+            learned = train(**{name: known["path" if role == CORPUS.name else role] for name, role in given.items()})
         return tokenizer, learned
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -303,6 +309,14 @@ def _has_own(parameter: inspect.Parameter) -> bool:
     return isinstance(parameter.default, dict | list | tuple) and bool(parameter.default)
 
 
+def _ids_in(encoded: Any) -> Any:
+    """Return the ids of an encoding that gives the texts of the tokens first: ("a", "b"), (97, 98)."""
+    match encoded:
+        case ([str(), *_] as texts, [int(), *_] as ids) if len(texts) == len(ids):
+            return ids
+    return encoded
+
+
 def _as_text(decoded: Any) -> Any:
     """Return decoded text; bytes and lists of texts are joined."""
     if isinstance(decoded, bytes | bytearray):
@@ -361,15 +375,21 @@ def _trained_calls(subject: Subject, roles: Mapping[str, Role], library: str) ->
     if not (trains or any(fits_name(each.name, role) for each in constructor for role in (CORPUS, WORDS, PATH))):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    method = parameters_of(getattr(subject.value, trains), is_bound=True) if trains else []
-    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
-    ways = itertools.product(bases_of(subject), (True,) if is_list else (False, True))
     return [
-        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in GUESSED) for base, is_listed in ways
+        TokenizerCall(subject, binding, library, base=base, is_listed=is_listed, is_guessed=base in GUESSED)
+        for base, is_listed in bases_and_forms(subject)
     ]
 
 
-def bases_of(subject: Subject) -> list[str]:
+def bases_and_forms(subject: Subject) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of SIZES that a tokenizer's source may mean, each with whether the corpus may be a list of texts."""
+    method = first_method(subject.value, TRAINING)
+    parameters = [*subject.parameters, *(parameters_of(getattr(subject.value, method), is_bound=True) if method else [])]
+    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in parameters)
+    yield from itertools.product(_bases_of(subject), (True,) if is_list else (False, True))
+
+
+def _bases_of(subject: Subject) -> list[str]:
     """Return the keys of SIZES that a tokenizer's source may mean."""
     guesses = [base for base, pattern in GUESSED.items() if re.search(pattern, subject.code)]
     return [base for base in SIZES if base in guesses or not (base in GUESSED or (base == "characters" and WITH_MARK in guesses))]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.adapters.tokenizer_calls import TokenizerCall, bases_of
+from headway.practice.diagnosis.adapters.tokenizer_calls import TokenizerCall, bases_and_forms
 from headway.practice.diagnosis.calls.binding import Binding, fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.reading.methods import TRAINING
@@ -91,4 +91,4 @@ def trainer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     taken = [*subject.parameters, *parameters_of(getattr(subject.value, method), is_bound=True)]
     special = [role.name for role in exercise.roles if role.name == "special_tokens" and any(fits_name(each.name, role) for each in taken)]
     binding = Binding({name: roles[name] for name in ("text", "num_merges", *special)})
-    return [TrainerCall(subject, binding, library, base=base) for base in bases_of(subject)]
+    return [TrainerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in bases_and_forms(subject)]

@@ -377,10 +377,15 @@ BY_ELEMENT = r"(?m)^\s+\w+\[\w+\] *[-+*/]?= "
 
 
 def _computes_in_numpy(subject: Subject) -> bool:
-    """Return True for a function of NumPy alone in a file that trains nothing with another library."""
+    """Return True for a function or class of NumPy alone in a file that trains nothing with another library."""
+    bases = subject.value.__mro__ if inspect.isclass(subject.value) else ()
+    is_module = any(base.__module__.partition(".")[0] in OF_MODULES for base in bases)
     is_alone = re.search(OF_NUMPY, subject.used_source) and not re.search(OF_OTHERS, subject.used_source)
-    return bool(is_alone) and not inspect.isclass(subject.value) and not re.search(TRAINS, subject.file_source)
+    return bool(is_alone) and not is_module and not re.search(TRAINS, subject.file_source)
 
+
+OF_MODULES = ("torch", "flax", "equinox", "mlx")
+"""Libraries of base classes whose instances hold arrays of a library."""
 
 OF_NUMPY = r"\b(np|numpy)\."
 OF_OTHERS = r"\b(torch|jax|jnp|mx|mlx|nn|F)\."

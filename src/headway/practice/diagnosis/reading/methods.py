@@ -44,6 +44,9 @@ ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary",
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 """Names of the methods of a tokenizer."""
 
+OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+"
+"""Pattern of the source of a function that returns another one, or a layer of a library with its settings."""
+
 PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""
 
