@@ -464,6 +464,7 @@ class FullyConnected:
         ("transfomer_block", "transformer_block"),
         ("PostionalEncoding", "sinusoidal_positions"),
         ("softmx", "softmax"),
+        ("Grelu", "gelu"),
     ],
 )
 def test_a_misspelled_name_means_the_part(name, part):
