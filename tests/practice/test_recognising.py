@@ -8,6 +8,7 @@ import pytest
 
 from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.names import by_name, fitting
 
 
@@ -506,3 +507,31 @@ def make_dense(offset=0.0):
     return partial(dense, bias=offset)
 """
     assert "make_dense" not in found_in(text)
+
+
+@pytest.mark.parametrize("name", ["PreNorm", "LayerNormalize"])
+def test_a_norm_before_a_given_layer_is_no_norm(name, tmp_path):
+    text = f"""
+from torch import nn
+
+class {name}(nn.Module):
+    def __init__(self, width, fn):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.fn = fn
+
+    def forward(self, x, **others):
+        return self.fn(self.norm(x), **others)
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+    assert [*found_in(text)] == ["Norm"]
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    assert "wrong" not in [each.status for each in check_file(path)]
