@@ -404,3 +404,28 @@ def test_a_stack_that_is_given_its_embedding_is_not_accused_of_missing_positions
     verdict = diagnose(subject, exercise("encoder_stack"))
     assert verdict.causes[0].name == "positions_missing"
     assert settled([verdict])[0].status == "could not run"
+
+
+OF_LAST = """
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.to_qkv, self.to_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_qkv(x).chunk(3, -1))
+        q = q[:, :, -1:]
+        weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+        return self.to_out((weights @ v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_an_attention_of_the_last_query_is_not_accused(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(OF_LAST)
+    assert check_file(path)[0].status == "could not run"
+    path.write_text(OF_LAST.replace("        q = q[:, :, -1:]\n", "").replace(" ** 0.5", ""))
+    assert check_file(path)[0].status == "wrong"
