@@ -303,7 +303,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             "not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b")
         )
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    if trial.call.has_changed_inputs and not exercise.may_write:
+    if trial.call.has_changed_inputs and not _may_write(exercise, trial):
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
@@ -336,6 +336,11 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 
+def _may_write(exercise: Exercise, trial: Trial) -> bool:
+    """Return True if a function may write into its inputs, as one of this exercise or under its conventions."""
+    return exercise.may_write or any(convention.may_write for convention in trial.conventions)
+
+
 def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
     body = trial.call.subject.own_source.partition("\n")[2]
@@ -364,7 +369,7 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
     encoded = choices[0]
     if trial.call.is_wide or encoded is None:
         return own, None
-    found = own or gradient_cause(trial.call, encoded, may_write=exercise.may_write)
+    found = own or gradient_cause(trial.call, encoded, may_write=_may_write(exercise, trial))
     return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 
