@@ -869,4 +869,18 @@ class MultiHeadedAttention(nn.Module):
 """,
         (("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(queries.shape)"), ("self.to_v(values)", "self.to_v(keys)")),
     ),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from einops import rearrange
+
+def attention(q, k, v, mask=None):
+    scores = torch.einsum("... q d, ... k d -> ... q k", q / q.shape[-1] ** 0.5, k)
+    key_mask = rearrange(mask, "b k -> b 1 1 k")
+    return torch.where(key_mask > 0, scores, -1e10).softmax(-1) @ v
+""",
+        (("** 0.5", "** 0.25"), ("-1e10", "1e-10")),
+    ),
 )

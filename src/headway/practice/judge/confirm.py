@@ -167,6 +167,10 @@ class _Confirming(Trial):
         rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
         return is_same(answer, expected, WIDER * max(precision(answer), precision(expected)), rounding)
 
+    def _asks_for_mask(self, raised: Raised) -> bool:
+        """Return True: the diagnosis has read the line that raised."""
+        return True
+
 
 def _trial(remote: _Remote, conventions: tuple[Convention, ...], pairs: Sequence[tuple[Probe, Any]]) -> tuple[Trial | None, bool]:
     """Return the answered probes as a trial, and True if the inputs were modified; None if too few were answered."""
