@@ -429,3 +429,42 @@ def test_an_attention_of_the_last_query_is_not_accused(tmp_path):
     assert check_file(path)[0].status == "could not run"
     path.write_text(OF_LAST.replace("        q = q[:, :, -1:]\n", "").replace(" ** 0.5", ""))
     assert check_file(path)[0].status == "wrong"
+
+
+SCALED_BY_LENGTH = """
+import torch
+from torch import nn
+
+context_length = 8
+
+class Head(nn.Module):
+    def __init__(self, width, head_size, masked):
+        super().__init__()
+        self.masked = masked
+        self.query, self.key, self.value = (nn.Linear(width, head_size) for _ in range(3))
+        self.register_buffer("later", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).mT * x.size(1) ** -0.5
+        if self.masked:
+            scores = scores.masked_fill(self.later, -1e9)
+        weights = scores.softmax(-1)
+        return weights @ self.value(x), weights
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, num_heads, masked=False):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(width, width // num_heads, masked) for _ in range(num_heads)])
+
+    def forward(self, x):
+        found = [head(x) for head in self.heads]
+        return torch.cat([each[0] for each in found], -1), found[-1][1]
+"""
+
+
+def test_outputs_that_are_right_under_another_convention_show_no_mistake(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(SCALED_BY_LENGTH)
+    verdict = next(each for each in check_file(path) if each.subject == "SelfAttention")
+    assert not verdict.is_correct
+    assert "weights_returned" not in [cause.name for cause in verdict.causes]

@@ -164,7 +164,7 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
             return _correct(subject, exercise, right)
         compared = [each for each in considered if not any(convention.leaves_out for convention in each.conventions)]
         choices = [compared, considered] if 0 < len(compared) < len(considered) else [considered]
-        found = next(filter(None, (_explained(subject, chosen, way) for chosen in choices for way in ways)), None)
+        found = next(filter(None, (_unopposed(_explained(subject, chosen, way), trials) for chosen in choices for way in ways)), None)
         if found and (endless := _endless_instead(trials, found)) is not None:
             return _unexplained(subject, exercise, endless)
         if found:
@@ -173,7 +173,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    found = _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone)
+    found = _unopposed(
+        _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone), trials
+    )
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
@@ -181,6 +183,11 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     closest = _least_raised(open_ones)
     undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
     return _unexplained(subject, exercise, next(undefined, closest[0]))
+
+
+def _unopposed(found: Sequence[Explanation], trials: Sequence[Trial]) -> list[Explanation]:
+    """Return the explanations of outputs that are not right under another convention: the mistake is in those that were left out."""
+    return [each for each in found if not any(trial.is_right_for(each.trial.probes) for trial in trials)]
 
 
 def _endless_instead(trials: Sequence[Trial], found: Sequence[Explanation]) -> Trial | None:

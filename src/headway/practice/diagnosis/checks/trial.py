@@ -232,6 +232,10 @@ class Trial:
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
+    def is_right_for(self, probes: Sequence[Probe]) -> bool:
+        """Return True if the outputs for these probes equal the definition's."""
+        return {probe.name for probe in probes} <= {*self._names_of_right}
+
     def is_right_where_supported(self) -> bool:
         """Return True if every output is right apart from those for inputs that the function need not support, and does not or only in another way."""
         kept = self.without_refused()
