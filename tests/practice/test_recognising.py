@@ -465,6 +465,7 @@ class FullyConnected:
         ("transfomer_block", "transformer_block"),
         ("PostionalEncoding", "sinusoidal_positions"),
         ("softmx", "softmax"),
+        ("Grelu", "gelu"),
     ],
 )
 def test_a_misspelled_name_means_the_part(name, part):
@@ -522,3 +523,31 @@ def relu(x):
 """
     (tmp_path / "mine.py").write_text(text)
     assert [each.subject for each in check_file(tmp_path / "mine.py")] == ["relu"]
+
+
+@pytest.mark.parametrize("name", ["PreNorm", "LayerNormalize"])
+def test_a_norm_before_a_given_layer_is_no_norm(name, tmp_path):
+    text = f"""
+from torch import nn
+
+class {name}(nn.Module):
+    def __init__(self, width, fn):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.fn = fn
+
+    def forward(self, x, **others):
+        return self.fn(self.norm(x), **others)
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+    assert [*found_in(text)] == ["Norm"]
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    assert "wrong" not in [each.status for each in check_file(path)]

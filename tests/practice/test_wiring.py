@@ -404,3 +404,67 @@ def test_a_stack_that_is_given_its_embedding_is_not_accused_of_missing_positions
     verdict = diagnose(subject, exercise("encoder_stack"))
     assert verdict.causes[0].name == "positions_missing"
     assert settled([verdict])[0].status == "could not run"
+
+
+OF_LAST = """
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.to_qkv, self.to_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_qkv(x).chunk(3, -1))
+        q = q[:, :, -1:]
+        weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+        return self.to_out((weights @ v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_an_attention_of_the_last_query_is_not_accused(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(OF_LAST)
+    assert check_file(path)[0].status == "could not run"
+    path.write_text(OF_LAST.replace("        q = q[:, :, -1:]\n", "").replace(" ** 0.5", ""))
+    assert check_file(path)[0].status == "wrong"
+
+
+SCALED_BY_LENGTH = """
+import torch
+from torch import nn
+
+context_length = 8
+
+class Head(nn.Module):
+    def __init__(self, width, head_size, masked):
+        super().__init__()
+        self.masked = masked
+        self.query, self.key, self.value = (nn.Linear(width, head_size) for _ in range(3))
+        self.register_buffer("later", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).mT * x.size(1) ** -0.5
+        if self.masked:
+            scores = scores.masked_fill(self.later, -1e9)
+        weights = scores.softmax(-1)
+        return weights @ self.value(x), weights
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, num_heads, masked=False):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(width, width // num_heads, masked) for _ in range(num_heads)])
+
+    def forward(self, x):
+        found = [head(x) for head in self.heads]
+        return torch.cat([each[0] for each in found], -1), found[-1][1]
+"""
+
+
+def test_outputs_that_are_right_under_another_convention_show_no_mistake(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(SCALED_BY_LENGTH)
+    verdict = next(each for each in check_file(path) if each.subject == "SelfAttention")
+    assert not verdict.is_correct
+    assert "weights_returned" not in [cause.name for cause in verdict.causes]

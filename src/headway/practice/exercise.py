@@ -152,6 +152,7 @@ class Convention:
               one of its callers is judged
     steps     recipe steps that are equally correct, such as another tie-break or another epsilon
     is_whole  True if the steps are correct together only, so that a mistake in one of them is not one of this convention
+    may_write  True if the function may write its output into its input, which is then noted
     leaves_out  True if some outputs are not compared, so that mistakes are first looked for under the other conventions
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
     by_number  (whole number, probe inputs) → inputs in this convention, in place of `encode`; the name has the placeholder {number}
@@ -175,6 +176,7 @@ class Convention:
     is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)
     is_whole: bool = False
+    may_write: bool = False
     leaves_out: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
     by_number: Callable[[int, Inputs], Inputs | None] | None = None

@@ -846,4 +846,41 @@ def attention(query, key, value, scale, mask=None):
         ((".tril(ns - nd)", ".tril()"), ("torch.cat([old_v, v], dim=-2)", "v"), ("([old_k, k]", "([k, old_k]")),
     ),
     Program("Block", "transformer_block", STACKED, ((".tril(ns - nd)", ".tril()"), ("x = x + mixed", "x = mixed"))),
+    Program(
+        "MultiHeadedAttention",
+        "multi_head_attention",
+        """
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
+
+class MultiHeadedAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.to_q, self.to_k, self.to_v, self.to_out = (nn.Linear(width, width) for _ in range(4))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(self.to_q(queries)), self.split(self.to_k(keys)), self.split(self.to_v(values))
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.to_out(mixed.transpose(1, 2).flatten(2))
+""",
+        (("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(queries.shape)"), ("self.to_v(values)", "self.to_v(keys)")),
+    ),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from einops import rearrange
+
+def attention(q, k, v, mask=None):
+    scores = torch.einsum("... q d, ... k d -> ... q k", q / q.shape[-1] ** 0.5, k)
+    key_mask = rearrange(mask, "b k -> b 1 1 k")
+    return torch.where(key_mask > 0, scores, -1e10).softmax(-1) @ v
+""",
+        (("** 0.5", "** 0.25"), ("-1e10", "1e-10")),
+    ),
 )

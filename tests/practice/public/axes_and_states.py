@@ -196,6 +196,19 @@ def PadMask(padded_input, input_lengths):
         ((">= input", "> input"),),
     ),
     Program(
+        "sequence_mask",
+        "padding_mask",
+        """
+import torch
+
+def sequence_mask(x, lengths, fill_value=0):
+    is_padding = torch.arange(x.shape[1]) >= lengths.unsqueeze(1)
+    x[is_padding] = fill_value
+    return x
+""",
+        (("x[is_padding]", "x[~is_padding]"), (">= lengths", "> lengths")),
+    ),
+    Program(
         "real_token_mask",
         "padding_mask",
         """

@@ -35,6 +35,44 @@ class TransformerBlock(nn.Module):
         return x + self.mlp(self.norm2(x))
 """
 
+WIDTHS_OF_INPUTS = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, query_size, key_size, value_size, num_hiddens, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.to_q, self.to_k, self.to_v = (nn.Linear(size, num_hiddens) for size in (query_size, key_size, value_size))
+        self.to_out = nn.Linear(num_hiddens, num_hiddens)
+
+    def forward(self, x, lengths):
+        q, k, v = (each(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in (self.to_q, self.to_k, self.to_v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if lengths is not None:
+            scores = scores.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None, None, None], -1e6)
+        return self.to_out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class FeedForward(nn.Module):
+    def __init__(self, ffn_num_input, ffn_num_hiddens, ffn_num_outputs):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(ffn_num_input, ffn_num_hiddens), nn.Linear(ffn_num_hiddens, ffn_num_outputs)
+
+    def forward(self, x):
+        return self.outer(self.inner(x).relu())
+
+class EncoderBlock(nn.Module):
+    def __init__(self, query_size, key_size, value_size, num_hiddens, norm_shape, ffn_num_input, ffn_num_hiddens, num_heads):
+        super().__init__()
+        self.attention = Attention(query_size, key_size, value_size, num_hiddens, num_heads)
+        self.ffn = FeedForward(ffn_num_input, ffn_num_hiddens, num_hiddens)
+        self.norm1, self.norm2 = nn.LayerNorm(norm_shape), nn.LayerNorm(norm_shape)
+
+    def forward(self, x, valid_lens):
+        x = self.norm1(x + self.attention(x, valid_lens))
+        return self.norm2(x + self.ffn(x))
+"""
+
 FOLDED_HEADS = """
 import torch
 from torch import nn
@@ -244,4 +282,11 @@ PROGRAMS = (
     Program("Functions.softmax", "softmax", STATIC, (("np.sum(shifted, axis=-1, keepdims=True)", "np.sum(shifted)"),)),
     Program("Functions.attention", "scaled_dot_product_attention", STATIC, (("np.sqrt(q.shape[-1])", "q.shape[-1]"),)),
     Program("AttentionHead", "self_attention", TWO_WIDTHS, (("embedding_dim**0.5", "model_dim**0.5"),)),
+    Program("FeedForward", "feed_forward", WIDTHS_OF_INPUTS, (("(self.inner(x).relu())", "(self.inner(x))"),)),
+    Program(
+        "EncoderBlock",
+        "encoder_layer",
+        WIDTHS_OF_INPUTS,
+        (("norm2(x + ", "norm2("), ("return self.norm2(x + self.ffn(x))", "return x + self.ffn(x)")),
+    ),
 )

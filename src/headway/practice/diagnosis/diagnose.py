@@ -164,7 +164,7 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
             return _correct(subject, exercise, right)
         compared = [each for each in considered if not any(convention.leaves_out for convention in each.conventions)]
         choices = [compared, considered] if 0 < len(compared) < len(considered) else [considered]
-        found = next(filter(None, (_explained(subject, chosen, way) for chosen in choices for way in ways)), None)
+        found = next(filter(None, (_unopposed(_explained(subject, chosen, way), trials) for chosen in choices for way in ways)), None)
         if found and (endless := _endless_instead(trials, found)) is not None:
             return _unexplained(subject, exercise, endless)
         if found:
@@ -173,7 +173,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    found = _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone)
+    found = _unopposed(
+        _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone), trials
+    )
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
@@ -181,6 +183,11 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     closest = _least_raised(open_ones)
     undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
     return _unexplained(subject, exercise, next(undefined, closest[0]))
+
+
+def _unopposed(found: Sequence[Explanation], trials: Sequence[Trial]) -> list[Explanation]:
+    """Return the explanations of outputs that are not right under another convention: the mistake is in those that were left out."""
+    return [each for each in found if not any(trial.is_right_for(each.trial.probes) for trial in trials)]
 
 
 def _endless_instead(trials: Sequence[Trial], found: Sequence[Explanation]) -> Trial | None:
@@ -303,7 +310,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             "not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b")
         )
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    if trial.call.has_changed_inputs and not exercise.may_write:
+    if trial.call.has_changed_inputs and not _may_write(exercise, trial):
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
@@ -336,6 +343,11 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 
+def _may_write(exercise: Exercise, trial: Trial) -> bool:
+    """Return True if a function may write into its inputs, as one of this exercise or under its conventions."""
+    return exercise.may_write or any(convention.may_write for convention in trial.conventions)
+
+
 def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
     """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
     body = trial.call.subject.own_source.partition("\n")[2]
@@ -364,7 +376,7 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
     encoded = choices[0]
     if trial.call.is_wide or encoded is None:
         return own, None
-    found = own or gradient_cause(trial.call, encoded, may_write=exercise.may_write)
+    found = own or gradient_cause(trial.call, encoded, may_write=_may_write(exercise, trial))
     return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 

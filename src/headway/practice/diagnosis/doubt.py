@@ -86,6 +86,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         _orders_fused(verdict)
         or _changes_rotation(verdict)
         or _removes_norm(verdict)
+        or _attends_from_one(verdict)
         or _lacks_setting(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)
@@ -187,6 +188,18 @@ def _removes_norm(verdict: Verdict) -> bool:
         edit.cell is None and len(re.findall(NORM, replaced_text(text, edit))) > len(re.findall(NORM, edit.replacement))
         for edit in verdict.repair.edits
     )
+
+
+def _attends_from_one(verdict: Verdict) -> bool:
+    """Return True if the repair of an attention only changes lines that select one query, whose output alone may be meant."""
+    if verdict.repair is None or verdict.trial is None or "attention" not in verdict.exercise:
+        return False
+    lines = verdict.trial.call.subject.text.splitlines()
+    return all(edit.cell is None and re.search(ONE_QUERY, lines[edit.line - 1]) for edit in verdict.repair.edits)
+
+
+ONE_QUERY = r"\bq(?!_?kv)\w*\[(:|\.\.\.)[:., ]*-?[01]\b(?!::)"
+"""Pattern of the selection of the query of one position."""
 
 
 def _lacks_setting(verdict: Verdict) -> bool:

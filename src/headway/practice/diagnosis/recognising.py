@@ -52,6 +52,10 @@ OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
+NORMS = ("layer_norm", "rms_norm")
+AROUND_A_LAYER = r"(?s)def __init__\([^)]*\b(fn|func|function|sub_?layer|layer|module|block|net)\b[^)]*\).*\bself\.\w+ *= *\1\b.*\w+\.\w+\("
+"""Pattern of the source of a class that is given a layer and calls it: a norm before or after it is a part of what it does."""
+
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
 
@@ -92,6 +96,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
+    if re.search(AROUND_A_LAYER, subject.code):
+        likely, possible = ([each for each in group if each.name not in NORMS] for group in (likely, possible))
     if likely and likely[0].name == "qkv_projection" and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):

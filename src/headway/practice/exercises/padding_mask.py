@@ -139,7 +139,26 @@ def _with_lengths(inputs: Inputs) -> Inputs | None:
     return None if "pad_id" in inputs or not _is_right_padded(inputs) else inputs | {"lengths": _lengths(inputs)}
 
 
+def _ones_with_lengths(inputs: Inputs) -> Inputs | None:
+    """Return values of one with the lengths of the sequences."""
+    encoded = _with_lengths(inputs)
+    return None if encoded is None else encoded | {"x": numpy.ones(inputs["x"].shape)}
+
+
+def _kept_values(answer: Any, inputs: Inputs) -> Any:
+    """Return where the values of one are kept; what replaces the first of them, which is no padding, is no mask."""
+    return answer == 1 if answer[0, 0] == 1 else answer - 1
+
+
 TAKES = optional(
+    Convention(
+        TEXTS["fills_values"],
+        _ones_with_lengths,
+        _kept_values,
+        role="lengths",
+        source=r"def \w+\([^,()]+, *\w*len\w*[^,()]*, *\w*(value|fill)",
+        may_write=True,
+    ),
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
     Convention(encode=_with_lengths, role="lengths", source=r"def \w+\([^,()]+, *\w*len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),

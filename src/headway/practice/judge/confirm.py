@@ -78,7 +78,7 @@ def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_functio
             continue
         right = next((each for each in _narrower(trial) if each.is_right() and _is_telling(each)), None)
         if right is not None:
-            return Outcome(True, changes, _repeats(right, remote, place))
+            return Outcome(True, changes and not any(each.may_write for each in conventions), _repeats(right, remote, place))
         best = best or Outcome(False, difference=_difference(trial), only_raises=not trial.has_answers)
     return best or Outcome(False, only_raises=True)
 
@@ -166,6 +166,10 @@ class _Confirming(Trial):
         expected = self.expected(probe, mistakes)
         rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
         return is_same(answer, expected, WIDER * max(precision(answer), precision(expected)), rounding)
+
+    def _asks_for_mask(self, raised: Raised) -> bool:
+        """Return True: the diagnosis has read the line that raised."""
+        return True
 
 
 def _trial(remote: _Remote, conventions: tuple[Convention, ...], pairs: Sequence[tuple[Probe, Any]]) -> tuple[Trial | None, bool]:

@@ -111,8 +111,13 @@ UNLESS_MASKED = Convention(
 )
 """Attention whose source states that a given mask replaces the causal one."""
 
-CAUSAL = optional(Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}), UNLESS_MASKED)
-"""Attention that is causal without an argument for it."""
+ALWAYS = {"is_causal": lambda given: True}
+CAUSAL = optional(
+    Convention(TEXTS["always_causal"], steps=ALWAYS),
+    UNLESS_MASKED,
+    Convention(TEXTS["always_causal"], steps={**ALWAYS, **TOP_LEFT[1].steps}, without="is_causal", source=r"is_causal *= *True"),
+)
+"""Attention that is causal without an argument for it, for a library's function aligned at the top left."""
 
 
 NAMED_CAUSAL = optional(replace(CAUSAL[1], called="causal|autoregressive|decoder", without="is_causal"))

@@ -231,6 +231,7 @@ SIZES = (
     ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
     ROLES.size("context_length", _longest),
     ROLES.size("seq_len", lambda inputs: max(int(inputs[name].shape[-2]) for name in ("x", "query") if name in inputs)),
+    ROLES.size("normalized_shape", lambda inputs: inputs["down_weight"].shape[:1]),
     ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ROLES.size("device", lambda inputs: "cpu"),
 )

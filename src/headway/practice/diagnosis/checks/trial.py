@@ -116,15 +116,21 @@ class Trial:
     def _without_unmasked(self) -> Trial:
         """Exclude the probes without masks if the function refuses them all and returns outputs for at least two with masks."""
         pairs = [*zip(self.probes, self.answers, strict=True)]
-        unmasked = [answer for probe, answer in pairs if not _has_mask(probe)]
+        unmasked = [(probe, answer) for probe, answer in pairs if not _has_mask(probe)]
         num_masked = sum(not isinstance(answer, Raised) for probe, answer in pairs if _has_mask(probe))
         if (
             not unmasked
             or num_masked < FEWEST_MASKED
-            or not all(isinstance(each, Raised) and (self._takes_two_masks or asks_for_mask(each.error)) for each in unmasked)
+            or not all(
+                isinstance(each, Raised) and (self._takes_two_masks or probe.caution is not None or self._asks_for_mask(each))
+                for probe, each in unmasked
+            )
         ):
             return self
         return replace(self._kept([_has_mask(probe) for probe in self.probes]), needs_mask=True)
+
+    def _asks_for_mask(self, raised: Raised) -> bool:
+        return asks_for_mask(raised.error)
 
     @property
     def _takes_two_masks(self) -> bool:
@@ -239,6 +245,10 @@ class Trial:
         answered = {role for probe in self.probes for role in probe.inputs}
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
+
+    def is_right_for(self, probes: Sequence[Probe]) -> bool:
+        """Return True if the outputs for these probes equal the definition's."""
+        return {probe.name for probe in probes} <= {*self._names_of_right}
 
     def is_right_where_supported(self) -> bool:
         """Return True if every output is right apart from those for inputs that the function need not support, and does not or only in another way."""

@@ -419,7 +419,7 @@ OF_OTHERS = r"\b(Callable|Module|str)\b"
 """Pattern of annotations of parameters that are no sizes."""
 
 OF_INPUTS = r"(q|k|v|kv|query|key|value)_(in|input)_(dim|size|features|width)"
-OWN_WIDTH = rf"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?|{OF_INPUTS}"
+OWN_WIDTH = rf"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?|(ffn_)?num_(in|out)puts?|{OF_INPUTS}"
 """Patterns of the names of the widths of the inputs of an attention, and of the width of the output, or of the input, of a part that keeps its width."""
 
 UNMISTAKABLE = ("vocab_size",)
@@ -478,8 +478,8 @@ def _constructor_bindings(
     choices = [[NOTHING] if name in others else [*left, NOTHING] for name in unknown]
     order = [each.name for each in parameters]
     three = [name for name in order if re.fullmatch(WIDTH_OF_OPERAND, name)]
-    entering = three if len(three) == 3 else entering
-    width = next((role for role in roles if entering and role.name == "d_in"), None)
+    entering = [*three, *(name for name in unknown if re.fullmatch(OWN_WIDTH, name))] if len(three) == 3 else entering
+    width = next((role for name in ("d_in", "hidden_size") for role in roles if entering and role.name == name), None)
     if width is not None:
         of_inputs = bound | dict.fromkeys(entering, width)
         yield Binding({name: of_inputs[name] for name in order if name in of_inputs}), fixed | dict.fromkeys(set(unknown) - set(entering))

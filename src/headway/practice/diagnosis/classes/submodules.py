@@ -129,7 +129,7 @@ def submodule_roles(prefixes: list[str], subject: Subject, *, is_block: bool = F
     return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True), *norms)
 
 
-SIZES = r"dim|size|num|hidden|drop|prob|bias|mult(?!i_?head)|ratio|(^|_)[dn]_|_p$|heads|type|eps"
+SIZES = r"dim|size|shape|num|hidden|drop|prob|bias|mult(?!i_?head)|ratio|(^|_)[dn]_|_p$|heads|type|eps"
 """Words of parameters that are no parts."""
 
 

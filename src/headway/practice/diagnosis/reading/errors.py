@@ -24,7 +24,12 @@ def last_line(error: BaseException, path: str) -> int | None:
 
 
 def asks_for_mask(error: BaseException) -> bool:
-    """Return True for an exception that a `raise` or `assert` statement of a program raises because a mask is missing."""
+    """Return True for an exception because a mask is missing, raised by a program itself or by the function that rearranges its axes."""
     frames = traceback.extract_tb(error.__traceback__)
     written = (frames[-1].line or "") if frames else ""
-    return written.startswith(("raise", "assert")) and "mask" in f"{written} {error}".lower()
+    is_rearranged = "NoneType" in str(error) and any(re.search(REARRANGED, frame.line or "") for frame in frames)
+    return is_rearranged or (written.startswith(("raise", "assert")) and "mask" in f"{written} {error}".lower())
+
+
+REARRANGED = r"\b(rearrange|repeat|reduce)\(\w*mask\b"
+"""Pattern of a line that gives a mask to a function of einops."""
