@@ -62,7 +62,7 @@ STEPS: dict[str, Step] = {
 SHARED = {
     "first_match_merged", "last_match_merged", "last_learned_merged_first", "longest_token_taken", "one_merge_only", "nothing_merged", "one_round_too_many",
     "one_round_too_few", "least_frequent_merged", "counts_not_taken_anew", "first_place_only",
-    "most_frequent_alone_merged", "sorted_by_pair",
+    "most_frequent_alone_merged", "sorted_by_pair", "merged_in_text",
 }  # fmt: skip
 """Mistakes of bpe_train and bpe_encode that a tokenizer can make as well."""
 
@@ -95,6 +95,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
         Probe("trained, two letters", trained(CORPORA[3], 4, "bc")),
         Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), TEXTS["characters_was_trained"], caution=LOST),
+        Probe("trained, tokens that end alike", trained(CORPORA[4], 3, CORPORA[4])),
         Probe("trained, underscore", trained(CORPORA[1], 2, "x_y"), TEXTS["characters_was_trained"], caution=LOST),
         Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII, caution=LOST),
         Probe("order matters", {"text": "hello hell he", "merges": hello}),
@@ -105,7 +106,13 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bdcbdbaaabbdbaaaabdb", "bcabcbcdabcbcdbcddabcababcbcdbcd")
+CORPORA = (
+    "ddbaaaadddcdddddddddddda",
+    "cecaaaecaecaecaecaecabaaaaecadaaaa",
+    "bdcbdbaaabbdbaaaabdb",
+    "bcabcbcdabcbcdbcddabcababcbcdbcd",
+    "acacdccbdcacacccdacbabcdaadbcc",
+)
 """Texts in whose first merges one pair is always more frequent than all others."""
 
 EXERCISE = Exercise(
