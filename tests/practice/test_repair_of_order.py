@@ -35,6 +35,8 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.dropout(inner))
 """
 
+DROPPED = LAYER.replace("return self.norm2(x + self.dropout(inner))", "inner = self.dropout(inner)\n        return self.norm2(x + inner)")
+
 PASSED_ON = """
 import torch
 from torch import nn
@@ -192,6 +194,7 @@ SLIPS = [
         [("shape[-1] ** 0.5", "shape[-1]"), ("softmax(scores, axis=-1)", "softmax(scores, axis=-2)")],
     ),
     ("bpe_encode", RANKS, [("enumerate(merges.keys())", "merges.keys()")]),
+    ("encoder_layer", DROPPED, [("self.dropout(inner)", "self.dropout(x)")]),
     ("sinusoidal_positions", WAVES, [("(-math.log", "(math.log"), ("torch.cos", "torch.sin")]),
     slow("encoder_layer", LAYER, [("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))")]),
     slow("encoder_layer", LAYER, [("self.norm2(x + self.dropout(inner))", "self.norm2(x) + self.dropout(inner)")]),

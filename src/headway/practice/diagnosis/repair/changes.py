@@ -25,6 +25,7 @@ from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
+from headway.practice.diagnosis.repair.overwriting import overwritten
 from headway.practice.diagnosis.repair.parallels import (
     exchanged,
     layers_like,
@@ -364,6 +365,7 @@ def _rewritten(
         longer = ast.For(node.target, node.iter, [*node.body, body[place + 1]], node.orelse)
         yield 1.9, [node, body[place + 1]], [longer]
     yield from unshared(body, place, context.library)
+    yield from overwritten(body, place)
     if isinstance(node, ast.Return) and node.value is not None:
         for name, seen in context.names.variables.items():
             if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):

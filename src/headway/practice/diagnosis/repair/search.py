@@ -20,6 +20,7 @@ from headway.practice.diagnosis.reading.trees import functions_in, names_in, ret
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
+from headway.practice.diagnosis.repair.locating import farthest_alike
 from headway.practice.diagnosis.repair.many_programs import many_programs
 from headway.practice.diagnosis.repair.milestones import departures, sources
 from headway.practice.diagnosis.repair.observation import Observation, observe
@@ -115,6 +116,8 @@ def find_repair(
     findings = replace(findings, suspects=[*findings.suspects, *copied_lines(program.statements)])
     wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial) or _is_uneven(trial))]
     chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
+    if chosen and chosen[0].has_answers and not any(trial.num_matching() for trial in chosen):
+        chosen = list({id(each): each for each in (farthest_alike(program, trial, wrong) for trial in chosen)}.values())
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
