@@ -95,6 +95,10 @@ AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
 
 
+BEGINS = r"(reset|init(iali[sz]e)?|register|add)_(param(eter)?s?|state)\("
+"""Pattern of the name of a method that makes the state of parameters."""
+
+
 @dataclass
 class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
@@ -190,6 +194,8 @@ class OptimizerCall(Call):
             for form, slopes in zip(passed[:1] if is_shared else passed, kept, strict=not is_shared)
         ]
         instances = made * len(groups) if is_shared else made
+        for instance, form in zip(instances, passed, strict=True):
+            _begin(instance, form, self.subject.own_source)
         from_zero = any(
             role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
         )
@@ -342,6 +348,15 @@ def _call_around(instances: Sequence[Any], pattern: str) -> None:
         for name, each in vars(type(instance)).items():
             if re.search(pattern, name) and inspect.isfunction(each) and not parameters_of(each, is_bound=True):
                 each(instance)
+
+
+def _begin(instance: Any, form: Any, source: str) -> None:
+    """Call the method that makes the state of parameters, which a training loop calls before the first step."""
+    for name in dir(type(instance)) if re.search(BEGINS, source) else ():
+        method = getattr(type(instance), name)
+        taken = parameters_of(method, is_bound=True) if re.search(rf"def {BEGINS}", f"def {name}(") and inspect.isfunction(method) else []
+        if len(taken) == 1 and fits_name(taken[0].name, PARAMS) and f"self.{name}(" not in source:
+            method(instance, form)
 
 
 def _stepping(value: Any) -> str:
