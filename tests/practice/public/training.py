@@ -191,6 +191,27 @@ class SGD(Optimizer):
         (("each -=", "each +="),),
     ),
     Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+import math
+import torch
+
+class SGD(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, {"lr": lr})
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                count = self.state[p].get("count", 1)
+                p.data -= group["lr"] / math.sqrt(count) * p.grad.data
+                self.state[p]["count"] = count + 1
+""",
+        (("p.data -=", "p.data +="),),
+    ),
+    Program(
         "MomentumSGD",
         "sgd_optimizer",
         """

@@ -32,13 +32,14 @@ class Settings:
 
 
 def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
-    """The definition in the steps slot, slope, momentum, velocity, kept, direction, move, after; the output is every point after each step."""
+    """The definition in the steps momentum, rate, slot, gradient, slope, momentum, velocity, kept, direction, move, after; the output is every point after each step."""
     settings = Settings(**given)
-    rate, momentum = settings.learning_rate, steps.momentum(settings.momentum)
+    momentum = steps.momentum(settings.momentum)
     now = [numpy.asarray(point, numpy.float64) for point in points]
     velocities = [0 * point for point in now]
     found: list[Any] = []
     for count, slopes in enumerate(gradients, 1):
+        rate = steps.rate(settings.learning_rate, count)
         for place, slope in enumerate(slopes):
             point, slot = now[place], steps.slot(place, now)
             slope = steps.slope(steps.gradient(numpy.asarray(slope, numpy.float64)), point, settings.weight_decay)
@@ -130,6 +131,9 @@ CONVENTIONS = (
             steps={"velocity": lambda velocity, slope, momentum, dampening, count: momentum * velocity + (1 - dampening) * slope},
             role="dampening",
         ),
+    ),
+    optional(
+        Convention(TEXTS["rate_decays"], steps={"rate": lambda rate, count: rate / count**0.5}, source=r"sqrt\(|\*\* *\(?-?(0?\.5|1 */ *2)")
     ),
     optional(Convention(TEXTS["decay_of_parameter"], steps=DECOUPLED, role="weight_decay")),
     optional(
