@@ -212,6 +212,26 @@ class SGD(torch.optim.Optimizer):
         (("p.data -=", "p.data +="),),
     ),
     Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+class Tensor:
+    pass
+
+class SGD:
+    def __init__(self, params: list[Tensor], lr: float = 0.01, momentum: float = 0.0):
+        self.params, self.lr, self.momentum, self.buffers = params, lr, momentum, [None] * len(params)
+    def step(self):
+        for i, param in enumerate(self.params):
+            change = param.grad.data if isinstance(param.grad, Tensor) else param.grad
+            if self.momentum != 0:
+                self.buffers[i] = change if self.buffers[i] is None else self.momentum * self.buffers[i] + change
+                change = self.buffers[i]
+            param.data -= self.lr * change
+""",
+        (("param.data -=", "param.data +="), ("self.momentum * self.buffers[i] + change", "change - self.momentum * self.buffers[i]")),
+    ),
+    Program(
         "MomentumSGD",
         "sgd_optimizer",
         """

@@ -393,8 +393,9 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
 
     A function that takes all points and gradients at once, such as the definition, is called directly.
     """
-    if library in OWN:
-        return []  # scalars of an autograd library
+    is_of_arrays = any(re.search(r"(?i)list\[\W*[\w.]*(Tensor|Parameter|Variable)\b", str(each.annotation)) for each in subject.parameters)
+    if library in OWN or (library == "list" and is_of_arrays):
+        return []  # scalars of an autograd library, or a list of objects that hold arrays
     roles = {role.name: role for role in exercise.roles}
     if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
         binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})
