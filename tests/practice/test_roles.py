@@ -12,7 +12,15 @@ from headway.practice.roles import Roles, extent, read
 
 
 def used_roles():
-    own = (*model_calls.SIZES, *optimizers.SETTINGS, *layers.SIZES, *stacks.OPERANDS, *stacks.MASKS.values(), *stacks.sizes("ab", "cd"))
+    own = (
+        *model_calls.SIZES,
+        *optimizers.SETTINGS,
+        *optimizers.OF_MOMENTUM,
+        *layers.SIZES,
+        *stacks.OPERANDS,
+        *stacks.MASKS.values(),
+        *stacks.sizes("ab", "cd"),
+    )
     of_caches = [
         role for value in vars(caches).values() for role in (value if isinstance(value, tuple) else (value,)) if isinstance(role, Role)
     ]

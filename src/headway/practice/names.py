@@ -49,6 +49,7 @@ def means(name: str, exercise: str) -> bool:
 
 PARTS_OF_CLASSES = {
     "adam_step": ("adam_optimizer",),
+    "gradient_descent": ("sgd_optimizer",),
     "scaled_dot_product_attention": (
         "grouped_query_attention", "self_attention", "causal_self_attention", "multi_head_attention", "cross_attention",
     ),

@@ -172,4 +172,96 @@ class AdamOptimizer:
 """,
         (("(1 - self.beta2) * g**2", "(1 - self.beta2) * g"), ("L.W *= 1 - self.lr * self.lam", "L.W *= 1 - self.lam")),
     ),
+    Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+class Optimizer:
+    def __init__(self, parameters):
+        self.parameters = {name: each for name, each in parameters.items() if each.requires_grad}
+
+class SGD(Optimizer):
+    def __init__(self, parameters, start_rate=1e-3):
+        super().__init__(parameters)
+        self.rate = start_rate
+    def step(self):
+        for each in self.parameters.values():
+            each -= self.rate * each.grad
+""",
+        (("each -=", "each +="),),
+    ),
+    Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+import math
+import torch
+
+class SGD(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, {"lr": lr})
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                count = self.state[p].get("count", 1)
+                p.data -= group["lr"] / math.sqrt(count) * p.grad.data
+                self.state[p]["count"] = count + 1
+""",
+        (("p.data -=", "p.data +="),),
+    ),
+    Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+class Tensor:
+    pass
+
+class SGD:
+    def __init__(self, params: list[Tensor], lr: float = 0.01, momentum: float = 0.0):
+        self.params, self.lr, self.momentum, self.buffers = params, lr, momentum, [None] * len(params)
+    def step(self):
+        for i, param in enumerate(self.params):
+            change = param.grad.data if isinstance(param.grad, Tensor) else param.grad
+            if self.momentum != 0:
+                self.buffers[i] = change if self.buffers[i] is None else self.momentum * self.buffers[i] + change
+                change = self.buffers[i]
+            param.data -= self.lr * change
+""",
+        (("param.data -=", "param.data +="), ("self.momentum * self.buffers[i] + change", "change - self.momentum * self.buffers[i]")),
+    ),
+    Program(
+        "MomentumSGD",
+        "sgd_optimizer",
+        """
+import numpy as np
+
+class MomentumSGD:
+    def __init__(self, train_rate=None, momentum=0.9, decay=0.99, clip_norm=1.0):
+        self.rate, self.momentum, self.decay, self.clip_norm = train_rate, momentum, decay, clip_norm
+    def register_parameter(self, parameter):
+        parameter.velocity = np.zeros_like(parameter.value)
+    def step(self, parameter):
+        norm = np.linalg.norm(parameter.gradient)
+        gradient = parameter.gradient * min(1.0, self.clip_norm / norm)
+        parameter.velocity = self.momentum * parameter.velocity - self.rate * gradient
+        parameter.value += parameter.velocity
+        self.rate *= self.decay
+""",
+        (("value += p", "value -= p"), ("* parameter.velocity - self.rate *", "* parameter.velocity -")),
+    ),
+    Program(
+        "GradientDescent",
+        "sgd_optimizer",
+        """
+class GradientDescent:
+    def __init__(self, params, lr=0.01):
+        self.params, self.lr = params, lr
+    def step(self, grads):
+        for key in self.params:
+            self.params[key] = self.params[key] - self.lr * grads[key]
+""",
+        (("[key] - self", "[key] + self"), (" - self.lr * grads", " - grads")),
+    ),
 )

@@ -80,10 +80,12 @@ def recognised(subject: Subject) -> Exercise | None:
         return None
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
     bases = subject.value.__mro__[1:] if inspect.isclass(subject.value) else ()
-    if any(re.match(r"(torch|mlx)\.\S* Adam", f"{base.__module__} {base.__name__}") for base in bases):
+    if any(re.match(r"(torch|mlx)\.\S* (Adam|SGD)", f"{base.__module__} {base.__name__}") for base in bases):
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
+    if not inspect.isclass(subject.value):
+        likely = [each for each in likely if each.name != "sgd_optimizer"]
     named = [each.name for each in (*likely, *possible)]
     of_one_head = named[:1] == ["multi_head_attention"] and not re.search(SPLITS, _body(subject))
     if _takes_three(subject) and (of_one_head or named[:1] == ["self_attention"]):

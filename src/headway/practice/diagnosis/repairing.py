@@ -95,6 +95,10 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
     return is_elsewhere or any(line in each for line in lines for each in ranges)
 
 
+SHORT = ("sgd_optimizer",)
+"""Parts of few operations: leaving out what another variant adds makes it right as this one."""
+
+
 def with_repair(
     verdict: Verdict, subject: Subject, exercise: Exercise, callees: Sequence[Repaired] = (), file: Findings = NO_FINDINGS
 ) -> Verdict:
@@ -106,8 +110,13 @@ def with_repair(
     file      knowledge from the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
-    is_open_stack = exercise.calls == "stack" and verdict.status != "wrong"  # an edit may turn an unlisted convention into a known one
-    if verdict.is_correct or is_open_stack or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
+    is_variable = exercise.calls == "stack" or verdict.exercise in SHORT  # an edit may turn an unlisted convention into a known one
+    if (
+        verdict.is_correct
+        or (is_variable and verdict.status != "wrong")
+        or names & _BEHAVIOUR
+        or any(name.startswith(BECAUSE) for name in names)
+    ):
         return verdict
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +43,9 @@ ROLES = Roles("optimizers")
 RATE_ROLE = ROLES("learning_rate")
 DECAY_ROLE = ROLES("weight_decay")
 SETTINGS = (RATE_ROLE, ROLES("beta1"), ROLES("beta2"), ROLES("betas"), ROLES("eps"), DECAY_ROLE)
+OF_MOMENTUM = (RATE_ROLE, *ROLES.each("momentum", "dampening", "nesterov"), DECAY_ROLE)
+"""Settings of Adam, and of stochastic gradient descent."""
+
 PARAMS = Role(
     "points",
     tuple(
@@ -92,6 +95,10 @@ AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
 
 
+BEGINS = r"(reset|init(iali[sz]e)?|register|add)_(param(eter)?s?|state)\("
+"""Pattern of the name of a method that makes the state of parameters."""
+
+
 @dataclass
 class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
@@ -99,11 +106,13 @@ class OptimizerCall(Call):
     settings   role → constructor's or function's parameter
     holds      form in which parameters are passed, one of HOLDS, "pairs" or one of OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
+    turned_off values without effect for other parameters of the constructor
     """
 
     settings: Mapping[str, str] = None  # type: ignore[assignment]
     holds: str = "list"
     is_array: bool = False
+    turned_off: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
@@ -137,13 +146,18 @@ class OptimizerCall(Call):
             "betas": (beta1, beta2),
             "eps": arguments.get("eps") or EPS,
             "weight_decay": arguments.get("weight_decay") or 0.0,
+            "momentum": arguments.get("momentum") or 0.0,
+            "dampening": arguments.get("dampening") or 0.0,
+            "nesterov": bool(arguments.get("nesterov")),
         }
-        turned_on = {each.name: True for each in self.subject.parameters if each.default is False and re.search(CORRECTS, each.name)}
+        turned_on: dict[str, Any] = {
+            each.name: True for each in self.subject.parameters if each.default is False and re.search(CORRECTS, each.name)
+        }
         held = {
             name: SimpleNamespace(**{field: known[role] for field, role in fields.items()})
             for name, fields in _configs(self.subject).items()
         }
-        return turned_on | held | {name: self._scalar(known[role]) for role, name in self.settings.items()}
+        return turned_on | dict(self.turned_off) | held | {name: self._scalar(known[role]) for role, name in self.settings.items()}
 
     def _scalar(self, value: Any) -> Any:
         return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
@@ -167,6 +181,7 @@ class OptimizerCall(Call):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         is_given = takes.takes("gradient") or bound.takes("gradient") or bound.takes("points_with_gradients")
         held = self._held(points, is_own=not is_given)
+        is_taken = bound.takes("points") or bound.takes("points_with_gradients") or not takes.takes("points")
         is_gradient_first = any(role is PAIRED and name.startswith("grad") for name, role in bound.role_of.items())
         size = {"single": 1, "layer": 2}.get(self.holds, len(held))
         groups = [held[start : start + size] for start in range(0, len(held), size)]
@@ -179,6 +194,8 @@ class OptimizerCall(Call):
             for form, slopes in zip(passed[:1] if is_shared else passed, kept, strict=not is_shared)
         ]
         instances = made * len(groups) if is_shared else made
+        for instance, form in zip(instances, passed, strict=True):
+            _begin(instance, form, self.subject.own_source)
         from_zero = any(
             role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
         )
@@ -194,7 +211,7 @@ class OptimizerCall(Call):
                 if takes.takes("gradient"):
                     _refill(kept[place], self._form(slopes))
                 forms = {
-                    "points": passed[place] if self.holds in OBJECTS else self._form(group),
+                    "points": passed[place] if self.holds in OBJECTS or not is_taken else self._form(group),
                     "gradient": self._form(slopes),
                     "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
                     "step": count - from_zero,
@@ -333,6 +350,15 @@ def _call_around(instances: Sequence[Any], pattern: str) -> None:
                 each(instance)
 
 
+def _begin(instance: Any, form: Any, source: str) -> None:
+    """Call the method that makes the state of parameters, which a training loop calls before the first step."""
+    for name in dir(type(instance)) if re.search(BEGINS, source) else ():
+        method = getattr(type(instance), name)
+        taken = parameters_of(method, is_bound=True) if re.search(rf"def {BEGINS}", f"def {name}(") and inspect.isfunction(method) else []
+        if len(taken) == 1 and fits_name(taken[0].name, PARAMS) and f"self.{name}(" not in source:
+            method(instance, form)
+
+
 def _stepping(value: Any) -> str:
     """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients; "" for none."""
     known = (name for name in METHODS if defines(value, name))
@@ -367,15 +393,20 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
 
     A function that takes all points and gradients at once, such as the definition, is called directly.
     """
-    if library in OWN:
-        return []  # scalars of an autograd library
+    is_of_arrays = any(re.search(r"(?i)list\[\W*[\w.]*(Tensor|Parameter|Variable)\b", str(each.annotation)) for each in subject.parameters)
+    if library in OWN or (library == "list" and is_of_arrays):
+        return []  # scalars of an autograd library, or a list of objects that hold arrays
     roles = {role.name: role for role in exercise.roles}
     if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
         binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})
         return [Call(subject, binding, library)]
-    named = bind_parameters([each.replace(default=None) for each in subject.parameters], SETTINGS)
+    named = bind_parameters([each.replace(default=None) for each in subject.parameters], OF_MOMENTUM if "momentum" in roles else SETTINGS)
     assert named is not None  # every parameter has a default
     settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
+    of_rate = [
+        each.name for each in subject.parameters if each.name not in named.role_of and re.search(r"(?<!decay)_(lr|rate)$", each.name)
+    ]
+    settings |= {RATE_ROLE.name: of_rate[0]} if len(of_rate) == 1 and RATE_ROLE.name not in settings else {}
     if {"betas", "beta2"} <= set(settings):  # `beta` next to `beta2` is the first of the two
         settings["beta1"] = settings.pop("betas")
     in_configs = {role for fields in _configs(subject).values() for role in fields.values()}
@@ -390,7 +421,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
             *(["pairs"] if re.search(PAIRS, source) else []),
             *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
         )
-        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
+        turned_off = _turned_off(subject, settings.values()) if "momentum" in roles else {}
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=turned_off) for form in forms]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("dict", "single")]
@@ -408,9 +440,24 @@ def _configs(subject: Subject) -> dict[str, dict[str, str]]:
     }
 
 
+A_RATE = r"(lr|rate|alpha|eta)\b"
+"""Pattern of the end of a name of the learning rate."""
+
+
 def _decays_rate(subject: Subject, name: str) -> bool:
     """Return True if a decay multiplies the number of steps: it is that of the learning rate."""
-    return re.search(rf"\b{name} *\* *(self\.)?(iter|step|epoch|t\b)", subject.own_source) is not None
+    multiplied = rf"\b{name} *\*\*? *(self\.)?(iter|step|epoch|t\b)|{A_RATE} *(\*=|= *(self\.)?\w*{A_RATE} *\*) *(self\.)?{name}\b"
+    return re.search(multiplied, subject.own_source) is not None
+
+
+def _turned_off(subject: Subject, settings: Collection[str]) -> dict[str, float]:
+    """Return values without effect for the other settings with numbers as defaults: a limit of gradients, a decay of the learning rate."""
+    numbers = [each for each in subject.parameters if type(each.default) in (int, float) and each.name not in settings]
+    found = {each.name: 1e9 for each in numbers if re.search(r"clip|max_(grad_)?norm", each.name)}
+    for name in (each.name for each in numbers if "decay" in each.name):
+        is_factor = re.search(rf"\*= *(self\.)?{name}\b|{A_RATE} *\* *(self\.)?{name}\b|\b{name} *\*\*", subject.own_source)
+        found[name] = 1.0 if is_factor else 0.0
+    return found
 
 
 def _roles_of(subject: Subject) -> set[str]:

@@ -56,6 +56,14 @@ class Parameter:
         """Clear the gradient."""
         self.grad = None
 
+    def __isub__(self, change: Any) -> Parameter:
+        self.data = self.data - change
+        return self
+
+    def __iadd__(self, change: Any) -> Parameter:
+        self.data = self.data + change
+        return self
+
 
 class _Arrays(MutableMapping[str, Any]):
     """Arrays of parameters by name, or their gradients; a key may have a prefix such as d or grad_."""

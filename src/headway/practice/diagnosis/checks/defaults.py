@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway.practice.diagnosis.adapters.optimizers import SETTINGS
+from headway.practice.diagnosis.adapters.optimizers import OF_MOMENTUM, SETTINGS
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Role
@@ -19,6 +19,7 @@ OF_NORMS = (Role("eps", ("epsilon", "norm_eps", "layer_norm_eps", "rms_norm_eps"
 CHECKED: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("layer_norm", "rms_norm"), OF_NORMS),
     **dict.fromkeys(("adam", "adam_step", "adam_optimizer", "adamw"), SETTINGS),
+    "sgd_optimizer": OF_MOMENTUM,
 }
 """Settings whose defaults are looked at, by exercise."""
 
@@ -26,6 +27,8 @@ SENSIBLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "eps": (lambda value: 0 <= value <= 1e-2, "0 ≤ eps ≤ 0.01"),
     "learning_rate": (lambda value: 0 < value <= 1, "0 < learning rate ≤ 1"),
     "weight_decay": (lambda value: 0 <= value < 1, "0 ≤ weight decay < 1"),
+    "momentum": (lambda value: 0 <= value < 1, "0 ≤ momentum < 1"),
+    "dampening": (lambda value: 0 <= value <= 1, "0 ≤ dampening ≤ 1"),
     "beta1": (lambda value: 0 <= value < 1, "0 ≤ beta1 < 1"),
     "beta2": (lambda value: 0.5 <= value < 1, "0.5 ≤ beta2 < 1"),
     "betas": (lambda value: 0 <= value[0] <= value[1] < 1, "0 ≤ beta1 ≤ beta2 < 1"),

@@ -224,8 +224,12 @@ def _names(subject: Subject) -> list[str]:
     return [each.name.lower() for each in subject.parameters]
 
 
+TAKES_A_STEP = r"def (step|update|apply_grad)"
+"""Pattern of the source of a class that takes one step at a time, with gradients of its caller."""
+
 FAMILIES = {
     "adam_step": lambda subject: ["adam_optimizer"],
+    "gradient_descent": lambda subject: ["sgd_optimizer" if re.search(TAKES_A_STEP, subject.used_source) else "gradient_descent"],
     BARE: _attentions,
     "self_attention": _heads,
     "causal_self_attention": _causal,
