@@ -151,11 +151,15 @@ def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None
             slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
 
 
+OF_BLOCK = r"\d+|[A-Z]\w*(Block|Layer|Decoder)_\d+"
+"""Pattern of the step of a path that ends with a block's index: a number, or the name that a compact module of Flax gives one."""
+
+
 def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
     """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
     found: dict[tuple[Any, ...], list[Slot]] = {}
     for slot in slots:
-        place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
+        place = next((place for place, step in enumerate(slot.path) if re.fullmatch(OF_BLOCK, str(step))), None)
         if place is not None:
             found.setdefault(slot.path[: place + 1], []).append(replace(slot, path=slot.path[place + 1 :]))
     return {path: members for path, members in found.items() if any(len(slot.shape) > 1 for slot in members)}
