@@ -469,4 +469,49 @@ class PositionFeedForward(nn.Module):
 """,
         (("self.fc2(torch.relu(self.fc1(x)))", "torch.relu(self.fc2(self.fc1(x)))"),),
     ),
+    Program(
+        "Translator.subsequent_mask",
+        "causal_mask",
+        """
+import torch
+from torch import nn
+
+class Translator(nn.Module):
+    def __init__(self, width, negative_inf=-1e9):
+        super().__init__()
+        self.out, self.negative_inf = nn.Linear(width, width), negative_inf
+
+    def subsequent_mask(self, size):
+        return torch.ones(size, size).triu(1) * self.negative_inf
+""",
+        (("negative_inf=-1e9", "negative_inf=1e9"), ("triu(1)", "triu(0)")),
+    ),
+    Program(
+        "Translator.make_seq_mask",
+        "causal_mask",
+        """
+import torch
+
+class Translator(torch.nn.Module):
+    def make_seq_mask(self, query):
+        length = query.size(1)
+        return torch.ones(1, length, length, device=query.device).tril().long()
+""",
+        (("tril()", "tril(1)"), ("tril()", "triu()")),
+    ),
+    Program(
+        "Translator.make_src_tgt_mask",
+        "padding_mask",
+        """
+import torch
+
+class Translator(torch.nn.Module):
+    def make_pad_mask(self, rows, columns, pad=1):
+        return (rows != pad)[:, None, :, None] & (columns != pad)[:, None, None, :]
+
+    def make_src_tgt_mask(self, src, tgt):
+        return self.make_pad_mask(tgt, src)
+""",
+        (("(tgt, src)", "(src, tgt)"), ("& (columns", "| (columns")),
+    ),
 )

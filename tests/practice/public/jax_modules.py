@@ -631,4 +631,50 @@ def rope_tables(pos, rope_theta: float, rope_dim: int, value_dtype: Any):
 """,
         (("/ half)", "/ rope_dim)"),),
     ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import jax.numpy as jnp
+from flax import linen as nn
+
+class MultiHeadSelfAttention(nn.Module):
+    num_heads: int
+
+    @nn.compact
+    def __call__(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.reshape(B, T, self.num_heads, -1) for each in jnp.split(nn.Dense(3 * C)(x), 3, axis=-1))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(q.shape[-1])
+        weights = nn.softmax(jnp.where(jnp.tril(jnp.ones((T, T))) == 0, -1e9, scores), axis=-1)
+        return nn.Dense(C)(jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(B, T, C))
+
+class TransformerBlock(nn.Module):
+    num_heads: int
+
+    @nn.compact
+    def __call__(self, x):
+        x = x + MultiHeadSelfAttention(self.num_heads)(nn.LayerNorm()(x))
+        return x + nn.Dense(x.shape[-1])(nn.gelu(nn.Dense(4 * x.shape[-1])(nn.LayerNorm()(x))))
+
+class GPT(nn.Module):
+    vocab_size: int
+    block_size: int
+    embed_dim: int
+    num_heads: int
+    num_layers: int
+
+    @nn.compact
+    def __call__(self, tokens):
+        batch, length = tokens.shape
+        x = nn.Embed(self.vocab_size, self.embed_dim)(tokens) + nn.Embed(self.block_size, self.embed_dim)(jnp.arange(length))
+        for _ in range(self.num_layers):
+            x = TransformerBlock(self.num_heads)(x)
+        return nn.Dense(self.vocab_size)(nn.LayerNorm()(x))
+""",
+        (
+            ("x = TransformerBlock(self.num_heads)(x)", "y = TransformerBlock(self.num_heads)(x)"),
+            ("jnp.arange(length)", "jnp.arange(length) + 1"),
+        ),
+    ),
 )

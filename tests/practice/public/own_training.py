@@ -184,6 +184,33 @@ PROGRAMS = (
         ((" + self.biases", ""), ("self.output = np.dot(inputs, self.weights)", "self.total = np.dot(inputs, self.weights)")),
     ),
     Program("ActivationReLU", "relu", KEPT, (("np.where(z > 0, z, 0)", "np.where(z > 1, z, 0)"), ("self.out =", "out ="))),
+    Program(
+        "SoftmaxWithLoss",
+        "cross_entropy",
+        """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+def cross_entropy_error(y, t):
+    if y.ndim == 1:
+        y, t = y.reshape(1, y.size), t.reshape(1, t.size)
+    if t.size == y.size:
+        t = t.argmax(axis=1)
+    return -np.sum(np.log(y[np.arange(len(y)), t] + 1e-7)) / len(y)
+
+class SoftmaxWithLoss:
+    def forward(self, x, t):
+        self.t, self.y = t, softmax(x)
+        return cross_entropy_error(self.y, self.t)
+
+    def backward(self, dout=1):
+        return dout * (self.y - self.t) / self.t.shape[0]
+""",
+        (("cross_entropy_error(self.y, self.t)", "cross_entropy_error(x, self.t)"), (" / len(y)", ""), ("-np.sum(np.log", "np.sum(np.log")),
+    ),
     Program("SoftmaxCCE", "cross_entropy", KEPT, (("np.mean(-np.log(picked))", "np.mean(np.log(picked))"),)),
     Program("cross_entropy", "cross_entropy", LOSS, (("(surprise * mask).sum() / mask.sum()", "(surprise * mask).mean()"),)),
     Program(

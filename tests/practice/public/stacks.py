@@ -136,6 +136,58 @@ class Trunk(nn.Module):
         return self.encoder(self.embed_norm(x), mask)
 """
 
+WITH_SPECIAL_TOKENS = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.n_head = config.n_head
+        self.qkv, self.out = nn.Linear(config.n_emb, 3 * config.n_emb), nn.Linear(config.n_emb, config.n_emb)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.n_head, -1).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, C))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.ln1, self.ln2, self.attn = nn.LayerNorm(config.n_emb), nn.LayerNorm(config.n_emb), Attention(config)
+        self.ffn = nn.Sequential(nn.Linear(config.n_emb, 4 * config.n_emb), nn.GELU(), nn.Linear(4 * config.n_emb, config.n_emb))
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.ffn(self.ln2(x))
+
+class Transformer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.wte = nn.Embedding(config.vocab_size + 2, config.n_emb)  # and two special tokens
+        self.wpe = nn.Embedding(config.max_tokens, config.n_emb)
+        self.blocks = nn.ModuleList([TransformerBlock(config) for _ in range(config.n_layer)])
+        self.ln_final = nn.LayerNorm(config.n_emb)
+
+    def forward(self, idx):
+        _, length = idx.shape
+        x = self.wte(idx) + self.wpe(torch.arange(length))
+        for block in self.blocks:
+            x = block(x)
+        return self.ln_final(x)
+
+class GPT2(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.transformer = Transformer(config)
+        self.lm_head = nn.Linear(config.n_emb, config.vocab_size + 2, bias=False)
+
+    def forward(self, idx):
+        x = self.transformer(idx)
+        return self.lm_head(x)
+"""
+
 PROGRAMS = (
     Program(
         "Encoder",
@@ -342,5 +394,12 @@ class Transformer(nn.Module):
         return x
 """,
         (("x = x + ff(x)", "x = ff(x)"), ("x = x + attention(x)", "x = x + attention(x) + x")),
+    ),
+    *(
+        Program(name, "gpt2", WITH_SPECIAL_TOKENS, mistakes)
+        for name, mistakes in (
+            ("GPT2", (("return self.lm_head(x)", "return self.lm_head(x).softmax(-1)"), ("is_causal=True", "is_causal=False"))),
+            ("Transformer", (("self.wpe(torch.arange(length))", "0"), ("return self.ln_final(x)", "return x"))),
+        )
     ),
 )

@@ -29,6 +29,9 @@ OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 LAYERS = ("encoder_layer", "decoder_layer")
 """Parts of which a class holds one, not several, if its name may mean a stack of them as well."""
 
+WHOLE = ("encoder_stack", "encoder_decoder")
+"""Parts whose name, a Transformer, may also be that of a decoder-only model, with or without its output head."""
+
 MODELS = ("model", "llm", "lm")
 NO_PART = (
     r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
@@ -106,7 +109,10 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("padding_mask"), *likely]
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
-    return most_plausible(subject, likely, possible) or (
+    found = most_plausible(subject, likely, possible)
+    if found is not None and not likely and found.name in WHOLE and correct_as_is(subject, found) is None:
+        return _first_correct(subject, ("gpt2",)) or found
+    return found or (
         None
         if likely or subject.is_private
         else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))

@@ -230,7 +230,11 @@ def _logits(answer: Any) -> Any:
 
 TAKES_MASK = optional(Convention(reads=_mask_taken, role="mask"))
 
-HEADLESS = optional(Convention(TEXTS["head_elsewhere"], steps={"head": unchanged}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"))
+NO_HEAD: dict[str, Step] = {"head": unchanged}
+HEADLESS = optional(
+    Convention(TEXTS["head_elsewhere"], steps=NO_HEAD, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"),
+    Convention(TEXTS["head_elsewhere"], steps=NO_HEAD, called=r"^transformer$", file_source=r"head\w* *= *(nn\.)?Linear\("),
+)
 """A model without its output head, which another class of the file has."""
 
 EXERCISE = Exercise(

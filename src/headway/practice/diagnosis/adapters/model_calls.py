@@ -81,7 +81,13 @@ class ModelCall(InstanceCall):
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output, of an object or dict of outputs the logits."""
         answer = super().forward(instance, arguments)
-        return answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+        answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+        table, num_tokens = _token_table(self._slots(instance), self.weights), len(self.weights["wte"])
+        if len(table) == num_tokens:
+            return answer
+        each = answer[0] if isinstance(answer, tuple) and answer else answer
+        kept = each[..., :num_tokens] if numpy.shape(each)[-1:] == (len(table),) else each
+        return (kept, *answer[1:]) if isinstance(answer, tuple) and answer else kept
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return all arrays of an instance."""
@@ -133,7 +139,7 @@ def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None
     for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
         assignment.write(members, _flat(weights, inputs))
     inside = {id(slot.array) for members in blocks.values() for slot in members}
-    wte, wpe, last = inputs["wte"], inputs["wpe"], inputs["ln_f"]
+    wte, wpe, last = _token_table(slots, inputs), inputs["wpe"], inputs["ln_f"]
     for slot in slots:
         shape = tuple(size for size in slot.shape if size > 1)
         if id(slot.array) in inside:
@@ -151,11 +157,25 @@ def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None
             slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
 
 
+def _token_table(slots: Sequence[Slot], inputs: Inputs) -> Any:
+    """Return the token embedding, with rows of zeros for the special tokens for which a model adds to the size of its vocabulary."""
+    inside = {id(slot.array) for members in _blocks(slots).values() for slot in members}
+    wte = inputs["wte"]
+    tables = [each for each in slots if id(each.array) not in inside and not re.search(POSITIONS, each.name, re.IGNORECASE)]
+    rows = {each.shape[0] for each in tables if len(each.shape) == 2 and each.shape[1] == wte.shape[1]}
+    num_special = rows.pop() - len(wte) if len(rows) == 1 else 0
+    return numpy.concatenate([wte, numpy.zeros((num_special, wte.shape[1]))]) if num_special > 0 else wte
+
+
+OF_BLOCK = r"\d+|[A-Z]\w*(Block|Layer|Decoder)_\d+"
+"""Pattern of the step of a path that ends with a block's index: a number, or the name that a compact module of Flax gives one."""
+
+
 def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
     """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
     found: dict[tuple[Any, ...], list[Slot]] = {}
     for slot in slots:
-        place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
+        place = next((place for place, step in enumerate(slot.path) if re.fullmatch(OF_BLOCK, str(step))), None)
         if place is not None:
             found.setdefault(slot.path[: place + 1], []).append(replace(slot, path=slot.path[place + 1 :]))
     return {path: members for path, members in found.items() if any(len(slot.shape) > 1 for slot in members)}

@@ -176,7 +176,7 @@ def _by_head(key: Any) -> tuple[Any, ...]:
     return (key,) if match is None else (key[: match.start("number")] + key[match.end() :], int(match["number"]))
 
 
-OF_HEAD = r"((^|_)h|heads?|(?-i:(?<!Head)(?<!Headed)(?<!Cross)Attention_))_?(?P<number>\d+)"
+OF_HEAD = r"((^|_)h|heads?|(?-i:(?<!Head)(?<!Headed)(?<!HeadSelf)(?<!Cross)Attention_))_?(?P<number>\d+)"
 """Pattern of the number of a head in the name of one of its layers."""
 
 

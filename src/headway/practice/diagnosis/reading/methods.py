@@ -21,6 +21,9 @@ METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device|(n|num)_heads?"
 """Pattern of the names of the settings of an instance that its method for a mask may read."""
 
+FILL = r"(neg(ative)?|minus)_?inf(inity)?|(mask_?)?fill_?value"
+"""Pattern of the name of the setting of an instance that its method for a mask adds at hidden positions, if the constructor has a default for it."""
+
 CONFIG = r"_?(cfg|config|args|hparams)"
 """Pattern of the name of what holds the settings of an instance."""
 
@@ -47,7 +50,7 @@ DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_t
 OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+"
 """Pattern of the source of a function that returns another one, or a layer of a library with its settings."""
 
-PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_)?mask"
+PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_|seq_|attention_|attn_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""
 
 OPERANDS = ("q", "k", "v")
@@ -114,7 +117,7 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
     makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
-    return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{CONFIG}", each))}
+    return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{FILL}|{CONFIG}", each))}
 
 
 def _is_of_pairs(name: str) -> bool:
@@ -151,7 +154,7 @@ def _is_static(node: ast.FunctionDef) -> bool:
 
 
 def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any] | None:
-    """Return a method that needs no state but settings as a function of its operands; None for an attention that needs other state.
+    """Return a method that needs no state but settings as a function of its operands; None for one that needs other state.
 
     The settings of a mask and the words of a tokenizer are operands, too. The settings of an attention are what the constructor sets for the
     size of its operands. A method that returns nothing returns the words, which it changed.
@@ -166,6 +169,10 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     is_of_pairs = _is_of_pairs(method.__name__)
     settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
     configs = [name for name in held if settings and not is_of_pairs and re.fullmatch(CONFIG, name)]
+    defaults = inspect.signature(owner.__init__).parameters
+    fills = {name: getattr(defaults.get(name), "default", None) for name in held if not attends and re.fullmatch(FILL, name)}
+    if not all(isinstance(each, int | float) for each in fills.values()):
+        return None
     lists = [name for name in sorted(held) if is_of_pairs and re.fullmatch(LISTED, name)]
 
     @functools.wraps(method)
@@ -173,6 +180,8 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
         instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
         for name in settings:
             object.__setattr__(instance, name, options.pop(name, None))
+        for name, fill in fills.items():
+            object.__setattr__(instance, name, fill)
         for name in configs:
             object.__setattr__(instance, name, instance)
         for name in lists:
