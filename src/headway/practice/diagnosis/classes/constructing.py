@@ -449,8 +449,10 @@ def _constructor_bindings(
     roles = [*_constructor_roles(exercise), *_fused_weight(parameters, exercise)]
     sizes = [role for role in roles if is_size_role(role)]
     listed: dict[str, Role] = {}
+    exact = {parameter.name for parameter in parameters} & {*UNMISTAKABLE}
     for parameter in parameters:
-        role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
+        open_roles = [each for each in roles if each not in listed.values() and (each.name not in exact or each.name == parameter.name)]
+        role = next((each for each in open_roles if is_named(parameter.name, each)), None)
         if role is not None:
             listed[parameter.name] = role
     open_ones = [
