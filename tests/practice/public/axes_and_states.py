@@ -505,4 +505,22 @@ class PositionFeedForward(nn.Module):
         OF_TWO_VECTORS,
         (("-np.sum(q * np.log(p))", "-np.sum(p * np.log(p))"), ("-np.sum", "np.sum")),
     ),
+    Program(
+        "dense",
+        "linear",
+        """
+import numpy as np
+
+# x: a flattened array
+def dense(x, weights, bias):
+    out = np.zeros(weights.shape[0])
+    for j, row in enumerate(weights):
+        total = 0
+        for i, each in enumerate(row):
+            total += each * x[i]
+        out[j] = total + bias[j]
+    return out
+""",
+        (("total + bias[j]", "total"), ("each * x[i]", "each + x[i]")),
+    ),
 )

@@ -189,8 +189,10 @@ OF_ONE_VECTOR = (
 )
 """Pattern of the source of a file that describes a vector or a single column, and reduces over no other axis than the first."""
 
+ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
+
 FEWER_AXES = (
-    _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR),
+    ONE_VECTOR,
     _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),
     _of_vectors(
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"
