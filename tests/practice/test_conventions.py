@@ -616,3 +616,35 @@ def precompute_freqs_cis(head_dim, seq_len, theta=10000.0, device="cuda"):
     assert verdict.status == "wrong"
     assert verdict.repair is not None
     assert [edit.line for edit in verdict.repair.edits] == [7]
+
+
+CALLED_LAYERS = """
+from copy import deepcopy
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, h, entering, leaving):
+        super().__init__()
+        self.d_model, self.h = d_model, h
+        self.a, self.b, self.c = (deepcopy(entering) for _ in range(3))
+        self.leaving = leaving
+
+    def forward(self, query, key, value, mask=None):
+        def split(x, layer):
+            return layer(x).view(query.size(0), -1, self.h, self.d_model // self.h).transpose(1, 2)
+
+        query, key, value = split(query, self.a), split(key, self.b), split(value, self.c)
+        scores = query @ key.transpose(-2, -1) / (self.d_model // self.h) ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return self.leaving((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+"""
+
+
+@pytest.mark.slow
+def test_classes_that_call_what_they_are_given_are_not_accused(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(CALLED_LAYERS)
+    (verdict,) = check_file(path)
+    assert verdict.status == "could not run"

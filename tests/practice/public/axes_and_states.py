@@ -24,6 +24,30 @@ class Inner:
         return np.maximum(0, x @ self.W1 + self.b1) @ self.W2 + self.b2
 """
 
+OF_A_COLUMN = """
+import numpy as np
+
+def dense(W, x):
+    # W: (T, N), x: (N, 1)
+    return W.dot(x)
+
+def softmax(z):
+    powers = np.exp(z - z.max())
+    return powers / powers.sum(axis=0)
+"""
+
+OF_TWO_VECTORS = '''
+import numpy as np
+
+def cross_entropy(p, q):
+    """Return the loss.
+
+    p: vector of predicted probabilities
+    q: vector of true probabilities
+    """
+    return -np.sum(q * np.log(p))
+'''
+
 PROGRAMS = (
     Program(
         "softmax",
@@ -513,5 +537,33 @@ class Translator(torch.nn.Module):
         return self.make_pad_mask(tgt, src)
 """,
         (("(tgt, src)", "(src, tgt)"), ("& (columns", "| (columns")),
+        "softmax",
+        "softmax",
+        OF_A_COLUMN,
+        (("np.exp(z - z.max())", "np.exp(z)"), ("powers / powers.sum(axis=0)", "powers / powers.max()")),
+    ),
+    Program(
+        "cross_entropy",
+        "cross_entropy",
+        OF_TWO_VECTORS,
+        (("-np.sum(q * np.log(p))", "-np.sum(p * np.log(p))"), ("-np.sum", "np.sum")),
+    ),
+    Program(
+        "dense",
+        "linear",
+        """
+import numpy as np
+
+# x: a flattened array
+def dense(x, weights, bias):
+    out = np.zeros(weights.shape[0])
+    for j, row in enumerate(weights):
+        total = 0
+        for i, each in enumerate(row):
+            total += each * x[i]
+        out[j] = total + bias[j]
+    return out
+""",
+        (("total + bias[j]", "total"), ("each * x[i]", "each + x[i]")),
     ),
 )

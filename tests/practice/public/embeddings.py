@@ -508,4 +508,20 @@ def load(path):
 """,
         (("np.cos(position * rate)", "np.sin(position * rate)"), ("return x + ", "return x * ")),
     ),
+    Program(
+        "Embedding",
+        "embed",
+        """
+import numpy as np
+
+class Embedding:
+    def __init__(self, input_dim, output_dim, vocab_size):
+        limit = np.sqrt(6 / (vocab_size + output_dim))
+        self.weights = np.random.uniform(-limit, limit, (vocab_size, output_dim))
+
+    def forward(self, tokens):
+        return self.weights[tokens]
+""",
+        (("self.weights[tokens]", "self.weights[tokens - 1]"),),
+    ),
 )

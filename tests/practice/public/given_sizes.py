@@ -289,4 +289,34 @@ PROGRAMS = (
         WIDTHS_OF_INPUTS,
         (("norm2(x + ", "norm2("), ("return self.norm2(x + self.ffn(x))", "return x + self.ffn(x)")),
     ),
+    Program(
+        "AttentionOfCopies",
+        "multi_head_attention",
+        """
+from copy import deepcopy
+import torch
+from torch import nn
+
+class AttentionOfCopies(nn.Module):
+    def __init__(self, d_model, h, qkv_fc, out_fc):
+        super().__init__()
+        self.h, self.d_model = h, d_model
+        self.fc_q = deepcopy(qkv_fc)
+        self.fc_k = deepcopy(qkv_fc)
+        self.fc_v = deepcopy(qkv_fc)
+        self.fc_out = out_fc
+
+    def split(self, x, fc):
+        return fc(x).view(x.size(0), -1, self.h, self.d_model // self.h).transpose(1, 2)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.split(query, self.fc_q), self.split(key, self.fc_k), self.split(value, self.fc_v)
+        scores = q @ k.transpose(-2, -1) / (self.d_model // self.h) ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        out = (scores.softmax(-1) @ v).transpose(1, 2).reshape(query.size(0), -1, self.d_model)
+        return self.fc_out(out)
+""",
+        (("self.split(key, self.fc_k)", "self.split(key, self.fc_q)"), ("softmax(-1)", "softmax(-2)")),
+    ),
 )

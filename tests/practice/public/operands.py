@@ -283,4 +283,47 @@ def next_token(logits, temperature):
 """,
         (("x[i] - largest", "x[i]"), ("x[i] /= total", "x[i] /= size"), ("    softmax(logits, len(logits))\n", "")),
     ),
+    Program(
+        "AddAndNorm",
+        "residual",
+        """
+import torch
+from torch import nn
+
+class AddAndNorm(nn.Module):
+    def __init__(self, d_model, dropout=0.1):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer_outputs):
+        return self.norm(x + self.drop(sublayer_outputs))
+""",
+        (("x + self.drop", "x - self.drop"),),
+    ),
+    Program(
+        "RotaryEmbedding",
+        "rotary",
+        """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, d_k, base=10000, max_len=512):
+        super().__init__()
+        angles = torch.outer(torch.arange(max_len).float(), base ** (-torch.arange(0, d_k, 2).float() / d_k))
+        angles = torch.cat([angles, angles], dim=-1)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def turned(self, x):
+        b, h, t, d = x.shape
+        other = torch.cat([-x[..., d // 2 :], x[..., : d // 2]], dim=-1)
+        return x * self.cos[:t] + other * self.sin[:t]
+
+    def forward(self, q_split, k_split):
+        return self.turned(q_split), self.turned(k_split)
+""",
+        (("self.turned(k_split)", "k_split"),),
+    ),
 )

@@ -61,6 +61,20 @@ class Value:
 
 PROGRAMS = (
     Program(
+        "Linear",
+        "linear",
+        TENSOR.replace("data", "arr")
+        + """
+class Linear:
+    def __init__(self, d_in, d_out):
+        self.w = Tensor(np.random.uniform(-1, 1, (d_in, d_out)))
+        self.b = Tensor(np.zeros(d_out))
+    def forward(self, x):
+        return x @ self.w + self.b
+""",
+        ((" + self.b\n", " - self.b\n"),),
+    ),
+    Program(
         "softmax",
         "softmax",
         TENSOR

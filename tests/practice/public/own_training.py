@@ -239,4 +239,19 @@ class SoftmaxCrossEntropy(Loss):
             ("np.exp(z), axis=0", "np.exp(z), axis=1"),
         ),
     ),
+    Program(
+        "ReLU",
+        "relu",
+        """
+class ReLU:
+    def forward(self, signal):
+        out = signal
+        out[signal < 0] = 0
+        return out
+
+    def back(self, signal, gradient):
+        return (signal > 0) * gradient
+""",
+        (("(signal > 0) * gradient", "signal * gradient"), ("signal < 0", "signal > 0")),
+    ),
 )

@@ -88,6 +88,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _removes_norm(verdict)
         or _attends_from_one(verdict)
         or _lacks_setting(verdict)
+        or _calls_size(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
@@ -213,6 +214,17 @@ def _lacks_setting(verdict: Verdict) -> bool:
     replaced = " ".join(replaced_text(call.subject.text, each) for each in verdict.repair.edits if each.cell is None)
     kept = " ".join(each.replacement for each in verdict.repair.edits)
     return any(re.search(rf"\b{name}\b", replaced) and not re.search(rf"\b{name}\b", kept) for name in unset)
+
+
+def _calls_size(verdict: Verdict) -> bool:
+    """Return True if the repair is of a class that calls what it was given a size for, under a name that no size has: it may be a layer."""
+    error = raised(verdict, ("could not run", "wrong", "unknown"))
+    call = verdict.trial.call if verdict.trial is not None else None
+    is_call = isinstance(error, TypeError) and re.search(r"'(int|float|NoneType)' object is not callable", str(error)) is not None
+    if verdict.repair is None or not is_call:
+        return False
+    guessed = call.construction.constructor.role_of if isinstance(call, InstanceCall) else {}
+    return any(role.is_size and not fits_name(name, role) for name, role in guessed.items())
 
 
 NORM = r"(?i)norm|\bln_?\w*\("

@@ -295,6 +295,11 @@ def _first_row(inputs: Inputs) -> Inputs | None:
 ONE_ROW = r"\A(?!(.|\n)*(mean|sum\(|average))(.|\n)*\[\s*(int\()?\w+\)?\s*\]"
 """Source of a function that takes the prediction at one target, and averages nothing."""
 
+OF_ONE_ROW = (
+    r"(?i)\A(?!(.|\n)*(mean|average|batch|axis|rows|samples|logits|softmax))(.|\n)*: *(a )?vector of (\w+ )?probabilities\b(.|\n)*sum\("
+)
+"""Source of a function that describes its operands as two vectors of probabilities, and averages nothing."""
+
 
 def _hot(inputs: Inputs) -> Inputs:
     """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
@@ -387,6 +392,7 @@ EXERCISE = Exercise(
         optional(
             Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute"),
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
+            Convention(TEXTS["one_row"], _first_row, role="targets", source=OF_ONE_ROW, steps={"operands": _first}),
         ),
         optional(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, unchanged
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, unchanged
 from headway.practice.recipes.activations import X, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.texts import Texts
@@ -78,6 +78,13 @@ RECOVERIES = (
 )
 
 
+OF_SIGNS = r"def back\w*\(self, *(\w+)[^,()]*, *\w+[^,()]*\)[^:\n]*:(?:(?!\bdef )(?:.|\n))*\b\1 *[<>]=? *0"
+"""Source of a class whose own gradient takes the input again, and only its signs: they are those of the output as well."""
+
+WRITES = (Convention(reads=lambda ask: None), Convention(source=OF_SIGNS, may_write=True), Convention())
+"""A layer that may write its output into its input, as the in-place activations of libraries do, or may not; the first, which needs no pattern, is none."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Single numbers, a row, a matrix, three axes."""
     return probes_of()
@@ -91,6 +98,6 @@ EXERCISE = Exercise(
     roles=(X,),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(RETURNS,),
+    conventions=(WRITES, RETURNS),
     recoveries=RECOVERIES,
 )

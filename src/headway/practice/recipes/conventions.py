@@ -183,7 +183,16 @@ OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}"
 TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"
 """Pattern of the source of a file that names no axis, and whose examples are vectors."""
 
+OF_ONE_VECTOR = (
+    r"(?i)\A(?!(.|\n)*(batch|samples\b|examples\b|sequences?\b|(axis|dim) *= *(-|[1-9])))"
+    r"(.|\n)*(flattened (array|vector)|\b(in|out)put vector\b|: *\(\w+, *1\))"
+)
+"""Pattern of the source of a file that describes a vector or a single column, and reduces over no other axis than the first."""
+
+ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
+
 FEWER_AXES = (
+    ONE_VECTOR,
     _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),
     _of_vectors(
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"

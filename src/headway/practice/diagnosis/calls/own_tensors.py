@@ -22,7 +22,7 @@ CONSTRUCTING_SECONDS = 0.25
 OTHERS = ("numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "builtins", "decimal", "fractions", "pathlib", "collections")
 
 
-KEPT = ("data", "_data", "value", "_value", "array", "_array")
+KEPT = ("data", "_data", "value", "_value", "array", "_array", "arr", "_arr")
 """Names under which a tensor holds its array."""
 
 DOTTED = r"\b(\w+)\.([A-Z]\w*)"

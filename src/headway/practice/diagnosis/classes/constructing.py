@@ -37,7 +37,7 @@ from headway.practice.diagnosis.classes.method_binding import call_binding, call
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
-from headway.practice.diagnosis.classes.submodules import Submodule, is_part
+from headway.practice.diagnosis.classes.submodules import Submodule, given_linears, is_part
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
@@ -189,6 +189,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
     keys |= _initializers(constructor, subject) | _implementations(constructor, subject)
+    if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
+        keys |= given_linears(subject)
     used = {config, *dropouts, *flags, *keys, *spread}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
@@ -225,6 +227,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread)
 
+
+OF_PROJECTIONS = ("multi_head_attention", "self_attention")
+"""Exercises whose classes may be given their linear layers, which keep the width."""
 
 OF_IMPLEMENTATION = r"backend|impl(ementation)?$|kernel|engine"
 """Pattern of the names of choices between implementations that compute the same."""
@@ -444,8 +449,10 @@ def _constructor_bindings(
     roles = [*_constructor_roles(exercise), *_fused_weight(parameters, exercise)]
     sizes = [role for role in roles if is_size_role(role)]
     listed: dict[str, Role] = {}
+    exact = {parameter.name for parameter in parameters} & {*UNMISTAKABLE}
     for parameter in parameters:
-        role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
+        open_roles = [each for each in roles if each not in listed.values() and (each.name not in exact or each.name == parameter.name)]
+        role = next((each for each in open_roles if is_named(parameter.name, each)), None)
         if role is not None:
             listed[parameter.name] = role
     open_ones = [

@@ -48,7 +48,7 @@ from headway.practice.diagnosis.classes.slots import (
     with_digits_of,
 )
 from headway.practice.diagnosis.classes.state_dict import StateDict
-from headway.practice.diagnosis.classes.submodules import Submodule, is_called
+from headway.practice.diagnosis.classes.submodules import GivenLinear, Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
@@ -370,7 +370,9 @@ class InstanceCall(Call):
         """Return what the learner's constructor returns for constructor arguments and sizes."""
         construction, rate = self.construction, self._dropout_rate
         switches: dict[str, Any] = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
-        switches |= {name: each.at(sizes) if isinstance(each, Shown | StateDict) else each for name, each in construction.fixed.items()}
+        switches |= {
+            name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
+        }
         if construction.config is not None:
             switches[construction.config] = config_for(construction, self.subject, sizes, rate)
         switches |= {name: keywords(self.subject, name, sizes, construction.roles, rate) for name in construction.spread}

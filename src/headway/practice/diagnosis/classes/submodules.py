@@ -176,6 +176,31 @@ class ReadyLinear:
         self.bias = from_numpy(numpy.zeros(outer, DTYPES[library]), library)
 
 
+OF_LINEAR = r"(^|_)(fc|linear|lin|proj(ection)?)(_layer)?_?\d?$"
+"""Pattern of the names of linear layers."""
+
+
+class GivenLinear:
+    """A linear layer of PyTorch that an attention is given: of its width, for each instance a new one."""
+
+    def at(self, sizes: Mapping[str, Any]) -> Any:
+        """Return the layer for the sizes of a probe."""
+        return importlib.import_module("torch.nn").Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+
+def given_linears(subject: Subject) -> dict[str, GivenLinear]:
+    """Return the constructor parameters for linear layers that a class stores as they are, or copies of them, with values."""
+    needed = [
+        each.name
+        for each in subject.parameters
+        if each.default is each.empty
+        and re.search(OF_LINEAR, snake(each.name))
+        and re.search(r"\b(int|float|bool|str)\b", str(each.annotation)) is None
+    ]
+    stored = r"self\.\w+ *= *(?:(?:copy\.)?deepcopy\(\s*)?"
+    return {name: GivenLinear() for name in needed if re.search(rf"{stored}{re.escape(name)} *(\)|#|$)", subject.code, re.MULTILINE)}
+
+
 @lru_cache
 def _classes(library: str) -> dict[Kind, Any]:
     """Return the classes of submodules, derived from the library's Module if it has one."""
