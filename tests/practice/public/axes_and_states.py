@@ -537,6 +537,8 @@ class Translator(torch.nn.Module):
         return self.make_pad_mask(tgt, src)
 """,
         (("(tgt, src)", "(src, tgt)"), ("& (columns", "| (columns")),
+    ),
+    Program(
         "softmax",
         "softmax",
         OF_A_COLUMN,
