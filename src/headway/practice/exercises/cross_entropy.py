@@ -127,12 +127,13 @@ LARGEST_GUARD = 1.5e-7
 
 def guards(ask: Any) -> list[Convention] | None:
     """Return the conventions of a loss that computes a softmax, with or without a guard of its logarithm; None for another loss."""
-    if _overflows(ask) or _overflows(lambda inputs: ask({name: value[None] for name, value in inputs.items()})):
+    losses = [_loss(ask, UNLIKELY), _loss(ask, {name: value[None] for name, value in UNLIKELY.items()})]
+    if any(loss is not None and not numpy.isfinite(loss) for loss in losses):
         return [Convention(TEXTS["logarithm_of_softmax"], _without_underflow, role="logits")]
     added = _added(ask)
     sums = [added] if added else []
-    found = _floor(ask) or _floor(lambda inputs: ask({name: value[None] for name, value in inputs.items()}))
-    floors = [float(f"{number:.2g}") for _, number in found if 1e-16 < number < LARGEST_GUARD][:1]
+    found = next((number for number in map(_floor_of, losses) if number is not None), 0.0)
+    floors = [float(f"{found:.2g}")] if 1e-16 < found < LARGEST_GUARD else []
     return [
         *(_guarded(TEXTS["guarded_sum"], number, lambda logits: _log_softmax_with(logits, sums[0])) for number in sums),
         *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(softmax(logits) + floors[0])) for number in floors),
@@ -144,10 +145,19 @@ def guards(ask: Any) -> list[Convention] | None:
     ] or None
 
 
-def _overflows(ask: Any) -> bool:
-    """Return True if the loss of a target whose probability underflows to 0 is not finite."""
-    answer = ask({"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])})
-    return not isinstance(answer, Raised) and numpy.shape(answer) == () and not numpy.isfinite(answer)
+UNLIKELY = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
+"""Rows whose targets have a probability that underflows to 0."""
+
+
+def _loss(ask: Any, inputs: Inputs) -> float | None:
+    """Return the loss for inputs; None if it is not a single number."""
+    answer = ask(inputs)
+    return None if isinstance(answer, Raised) or numpy.shape(answer) != () else float(answer)
+
+
+def _floor_of(loss: float | None) -> float | None:
+    """Return the smallest probability that a loss of unlikely targets takes the logarithm of; None if there is none."""
+    return float(numpy.exp(-numpy.float64(loss))) if loss is not None and 1 < loss < 700 else None
 
 
 def _without_underflow(inputs: Inputs) -> Inputs | None:
@@ -161,9 +171,8 @@ def _guarded(says: Message, number: float, log_probs: Any) -> Convention:
 
 def _added(ask: Any) -> float | None:
     """Measure the small number that is added to the sum of the exponentials: the loss of a certain prediction."""
-    answer = ask({"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([0, 0])})
-    is_guard = not isinstance(answer, Raised) and numpy.shape(answer) == () and 1e-16 < float(answer) < LARGEST_GUARD
-    return float(f"{float(answer):.2g}") if is_guard else None
+    loss = _loss(ask, UNLIKELY | {"targets": numpy.array([0, 0])})
+    return float(f"{loss:.2g}") if loss is not None and 1e-16 < loss < LARGEST_GUARD else None
 
 
 def _log_softmax_with(logits: Any, added: float) -> Any:
@@ -173,11 +182,8 @@ def _log_softmax_with(logits: Any, added: float) -> Any:
 
 def _floor(ask: Any) -> list[tuple[Inputs, float]]:
     """Measure the smallest probability that the loss takes the logarithm of."""
-    inputs = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
-    answer = ask(inputs)
-    if isinstance(answer, Raised) or numpy.shape(answer) != () or not 1 < float(answer) < 700:
-        return []
-    return [(inputs, float(numpy.exp(-numpy.float64(answer))))]
+    floor = _floor_of(_loss(ask, UNLIKELY))
+    return [] if floor is None else [(UNLIKELY, floor)]
 
 
 RECOVERIES = (
