@@ -46,10 +46,12 @@ from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.diagnosis.explain.undefined import undefined
+from headway.practice.diagnosis.reading.missing import absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
+from headway.practice.names import means
 from headway.practice.outputs import PRECISION, Raised, is_same, precision
 from headway.practice.recipes.projections import heads_around
 from headway.practice.texts import Texts
@@ -303,6 +305,12 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if _has_one_head_only(exercise, trial):
         cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
+    absent = absent_parts(subject.module, subject.code)
+    of_itself = next((name for name in absent if means(name, exercise.name)), None)
+    if of_itself is not None:
+        says = TEXTS["own_part_absent"].format(name=of_itself)
+        cause = Cause("raises_ModuleNotFoundError", says, TEXTS["add_file"], EMPTY, line=subject.line_of(rf"\b{of_itself}\b"))
+        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
     lacking = missing_field(subject)
     if lacking is not None:
         says = TEXTS["config_lacks_field"].format(config=lacking[0], field=lacking[1])
@@ -333,6 +341,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []
     writes += [TEXTS["needs_mask"]] if trial.needs_mask else []
+    writes += [TEXTS["parts_absent"].format(names=", ".join(absent))] if absent else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
     remarks = [
         *writes,

@@ -15,7 +15,7 @@ from types import ModuleType
 from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
-from headway.practice.diagnosis.explain.failure import FILE_TITLE
+from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
@@ -275,7 +275,7 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
 
 def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
-        return TEXTS["install"].format(name=error.name)
+        return how_to_add(error.name or "")
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
         return TEXTS["defaults_last"]
     if isinstance(error, SyntaxError):

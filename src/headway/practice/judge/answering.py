@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import encoded_for, measured_conventions, output_of
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
+from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge import plain
@@ -41,7 +42,8 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
         class_of_calls(each.drawing)
     probes_of = {each.name: fresh_probes(each, job.seed) for each in chosen}
     inputs = [probe.inputs for probes in probes_of.values() for probe in probes]
-    own = {each.name: each for each in blinded(chosen, inputs, is_open=job.is_open)}
+    kept = [function for name, (function, _) in FUNCTIONS.items() if name not in job.exercises]
+    own = {each.name: each for each in blinded(chosen, [*inputs, *kept], is_open=job.is_open)}
 
     def run(requests: BinaryIO, replies: BinaryIO) -> None:
         module, _, _ = loaded(job)

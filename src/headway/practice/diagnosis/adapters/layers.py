@@ -17,6 +17,7 @@ from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, submodule_roles
 from headway.practice.diagnosis.classes.widening import widened
+from headway.practice.diagnosis.reading.missing import absent_parts
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -50,6 +51,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
         calls = instance_calls(subject, _with_optional(exercise, "|".join(absent)), library, layer_assignments)
     if subject.has_wrong_parts:
         return _wired_calls(subject, without_norms, library)
+    if absent_parts(subject.module, subject.code):
+        return _wired_calls(subject, without_norms, library) or calls
     has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls

@@ -19,6 +19,7 @@ import numpy
 
 from headway.errors import ShapeError
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
+from headway.practice.diagnosis.reading.missing import is_published
 from headway.practice.diagnosis.reading.subject import Subject, parsed, source_in
 from headway.practice.exercise import Inputs, Probe
 from headway.practice.message import EMPTY, BilingualError, Message, describe_error
@@ -177,13 +178,18 @@ def _advice(error: BaseException, probe: Probe | None) -> Message:
     if lacks_base_constructor(error):
         return TEXTS["call_base_constructor"]
     if isinstance(error, ModuleNotFoundError):
-        return TEXTS["install"].format(name=error.name)
+        return how_to_add(error.name or "")
     if isinstance(error, NotImplementedError):
         return TEXTS["write_function_body"]
     if probe is None:
         return TEXTS["make_call_work"]
     inputs = described_inputs(probe.inputs)
     return TEXTS["every_step"].format(inputs=inputs)
+
+
+def how_to_add(module: str) -> Message:
+    """Return the advice on a module that is missing: a published package is installed, another may be a file of the author."""
+    return TEXTS["install" if is_published(module) else "add_file_or_package"].format(name=module)
 
 
 def described_inputs(inputs: Inputs) -> str:

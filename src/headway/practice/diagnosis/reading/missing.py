@@ -19,6 +19,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
+from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, AbsentFunction, instance_in_place
+from headway.practice.names import fitting
+
 ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx"}
 """Packages without which a file computes nothing: importing one that is missing is an error."""
 
@@ -50,6 +53,7 @@ class Equivalent:
 _LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ANNOTATING: Collection[str] = _LISTED["annotating"]
 WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
+PUBLISHED: Collection[str] = _LISTED["published"]
 OBSERVING: str = _LISTED["observing"]
 BASES: Mapping[str, str] = _LISTED["bases"]
 SAME_AS: Mapping[str, str] = _LISTED["same_as"]
@@ -63,7 +67,10 @@ def _held(path: str) -> Any:
 
 
 class Placeholder:
-    """Anything from a package that is not installed. It may be named, annotate and decorate; a call raises ModuleNotFoundError."""
+    """Anything from a package that is not installed. It may be named, annotate and decorate; a call raises ModuleNotFoundError.
+
+    A class whose name means a part, of a file that the author has, can be constructed.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -98,16 +105,18 @@ class Placeholder:
     __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Return the function that an annotating or observing decorator is given, or what a progress bar shows; otherwise raise.
+        """Return the function that an annotating or observing decorator is given, what a progress bar shows, or an instance; otherwise raise.
 
         Errors   ModuleNotFoundError
         """
-        if re.fullmatch(OBSERVING, self._path.rpartition(".")[2]) and all(isinstance(each, str) or callable(each) for each in arguments):
+        if re.fullmatch(OBSERVING, self._name) and all(isinstance(each, str) or callable(each) for each in arguments):
             return next(filter(callable, arguments), self)
         if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:
             return arguments[0] if arguments else self
+        if self.is_part:
+            return instance_in_place(self._name, arguments, named, self._error)
         raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
@@ -120,7 +129,17 @@ class Placeholder:
         raise self._error()
 
     def _error(self) -> ImportError:
-        return ModuleNotFoundError(f"No module named '{self._package}'", name=self._package)
+        name = re.sub(RELATIVE, ".", self._package)
+        return ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+    @property
+    def _name(self) -> str:
+        return self._path.rpartition(".")[2]
+
+    @property
+    def is_part(self) -> bool:
+        """True for a class of the author's whose name means a part."""
+        return re.fullmatch(OF_CLASS, self._name) is not None and not is_published(self._path) and any(fitting(self._name))
 
     @property
     def _package(self) -> str:
@@ -242,5 +261,30 @@ def _attribute(package: str, name: str) -> Any:
         return EQUIVALENTS[path]
     if package in SAME_AS:
         return getattr(import_module(SAME_AS[package]), name, Placeholder(path))
+    if name in FUNCTIONS and not is_published(package):
+        return AbsentFunction(name)
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
+
+
+RELATIVE = r"^_folder_.*\."
+"""Pattern of the packages that are made for relative imports."""
+
+OF_CLASS = r"_?[A-Z]\w*[a-z]\w*"
+"""Pattern of the name of a class."""
+
+
+def is_published(path: str) -> bool:
+    """Return True for what is in a package that others publish, False for what may be in a file of the author."""
+    return path.partition(".")[0] in {*PUBLISHED, *ARRAY_LIBRARIES, *ANNOTATING, *WITHOUT_EFFECT, *BASES, *SAME_AS}
+
+
+def absent_parts(module: ModuleType | None, code: str) -> list[str]:
+    """Return the names in a source that mean parts of the author's which are absent from the files around it."""
+    named = {name: getattr(module, name, None) for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", code))}
+    for owner, name in re.findall(r"\b([A-Za-z_]\w*)\.(\w+)", code):
+        if isinstance(getattr(named[owner], "__loader__", None), MissingPackages):
+            named[name] = getattr(named[owner], name)
+    return [
+        name for name, value in named.items() if isinstance(value, AbsentFunction) or (isinstance(value, Placeholder) and value.is_part)
+    ]
