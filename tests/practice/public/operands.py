@@ -326,4 +326,20 @@ class RotaryEmbedding(nn.Module):
 """,
         (("self.turned(k_split)", "k_split"),),
     ),
+    Program(
+        "rope_",
+        "rotary",
+        """
+import torch
+
+def rope_(x: torch.Tensor, rotary_dim: int, base: int = 10000, start_pos: int = 0) -> None:
+    places = torch.arange(start_pos, start_pos + x.shape[2], dtype=x.dtype)
+    angles = places[:, None] * base ** (-torch.arange(0, rotary_dim, 2, dtype=x.dtype) / rotary_dim)
+    part = x[..., :rotary_dim]
+    even, odd = part[..., 0::2].clone(), part[..., 1::2].clone()
+    part[..., 0::2] = even * angles.cos() - odd * angles.sin()
+    part[..., 1::2] = even * angles.sin() + odd * angles.cos()
+""",
+        (("odd * angles.sin()", "odd * angles.cos()"), ("[..., 0::2].clone()", "[..., 0::2]"), ("/ rotary_dim)", "/ x.shape[2])")),
+    ),
 )

@@ -137,15 +137,17 @@ class Call:
             arguments = self.arguments(inputs)
         except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
             return Raised(error)
-        before = {name: _copied(arguments[name]) for name in self._watched(arguments)}
+        before = {name: _copied(arguments[name]) for name in [*self._watched(arguments), *self._filled(arguments)]}
         try:
             answer = self.run(arguments)
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
-        self.has_changed_inputs |= any(not _equal(value, arguments[name]) for name, value in before.items())
+        changed = [name for name, value in before.items() if not _equal(value, arguments[name])]
+        filled = [name for name in self._filled(arguments) if name in changed]
+        self.has_changed_inputs |= len(changed) > len(filled)
         try:
-            answer = self._written(arguments) if answer is None else answer
+            answer = self._written(arguments, filled) if answer is None else answer
             numbers = self._with_digits(as_numbers(answer))
             if numbers is None and answer is not None:
                 raise OutputError(TEXTS["output_type"].format(type=type(answer).__name__))
@@ -157,8 +159,21 @@ class Call:
         """Return the names of the arguments that the function must not change."""
         return [name for name in arguments if not (self.binding.role_of[name].may_change or self.is_in_place)]
 
-    def _written(self, arguments: Mapping[str, Any]) -> list[Any] | None:
-        """Return the list that a function without a return statement writes into, None if there is no such list."""
+    def _filled(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the name of the first array, which a function that works in place fills with its output; none for other functions."""
+        return [name for name, value in arguments.items() if hasattr(value, "shape")][:1] if self._says_in_place else []
+
+    @cached_property
+    def _says_in_place(self) -> bool:
+        """True for a function that returns nothing, and says so by its annotation or that it works in place."""
+        if inspect.isclass(self.subject.value) or returns_value(self.subject):
+            return False
+        return re.search(WORKS_IN_PLACE, self.subject.own_source, re.IGNORECASE) is not None
+
+    def _written(self, arguments: Mapping[str, Any], filled: Sequence[str]) -> Any:
+        """Return the array or the list that a function without a return statement writes into, None if there is none."""
+        if filled:
+            return arguments[filled[0]]
         source = self.subject.own_source
         if inspect.isclass(self.subject.value) or returns_value(self.subject):
             return None
@@ -209,9 +224,10 @@ class Call:
 
     @cached_property
     def is_in_place(self) -> bool:
-        """Return True for a function that its file also calls for its effect alone, on lists: `softmax(scores, size)` in a function."""
+        """Return True for a function that says so, or that its file also calls for its effect alone, on lists: `softmax(scores, size)`."""
         changes = self.library == "list" and re.search(BY_ELEMENT, self.subject.own_source) is not None
-        return changes and re.search(rf"(?m)^[ \t]+{self.subject.name}\(.*\)$", self.subject.file_source) is not None
+        is_called_alone = changes and re.search(rf"(?m)^[ \t]+{self.subject.name}\(.*\)$", self.subject.file_source) is not None
+        return is_called_alone or self._says_in_place
 
     @property
     def is_instance(self) -> bool:
@@ -333,6 +349,10 @@ class Call:
 
 OFF_AT_ZERO = ("top_k", "top_p")
 """Roles of filters that 0 turns off as well."""
+
+
+WORKS_IN_PLACE = r"\) *-> *None *:|\bin[- ]?place\b|原地|就地"
+"""Pattern of a function that changes its first array and returns nothing."""
 
 
 def returns_value(subject: Subject) -> bool:
