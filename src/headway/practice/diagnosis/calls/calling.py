@@ -137,14 +137,14 @@ class Call:
             arguments = self.arguments(inputs)
         except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
             return Raised(error)
-        before = {name: _copied(arguments[name]) for name in [*self._watched(arguments), *self._filled(arguments)]}
+        before = {name: _copied(arguments[name]) for name in [*self._watched(arguments), *self._filled_in_place(arguments)]}
         try:
             answer = self.run(arguments)
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
         changed = [name for name, value in before.items() if not _equal(value, arguments[name])]
-        filled = [name for name in self._filled(arguments) if name in changed]
+        filled = [name for name in self._filled_in_place(arguments) if name in changed]
         self.has_changed_inputs |= len(changed) > len(filled)
         try:
             answer = self._written(arguments, filled) if answer is None else answer
@@ -159,7 +159,7 @@ class Call:
         """Return the names of the arguments that the function must not change."""
         return [name for name in arguments if not (self.binding.role_of[name].may_change or self.is_in_place)]
 
-    def _filled(self, arguments: Mapping[str, Any]) -> list[str]:
+    def _filled_in_place(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the name of the first array, which a function that works in place fills with its output; none for other functions."""
         return [name for name, value in arguments.items() if hasattr(value, "shape")][:1] if self._says_in_place else []
 
