@@ -402,4 +402,63 @@ class Transformer(nn.Module):
             ("Transformer", (("self.wpe(torch.arange(length))", "0"), ("return self.ln_final(x)", "return x"))),
         )
     ),
+    Program(
+        "LanguageModel",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        if d_ff % 16 != 0:
+            raise ValueError("the inner width has to be a multiple of 16")
+        self.enter, self.leave = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.leave(torch.nn.functional.gelu(self.enter(x), approximate="tanh"))
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.proj = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (each.view(b, t, self.num_heads, -1).transpose(1, 2) for each in self.qkv(x).split(c, dim=2))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(1, 2).reshape(b, t, c))
+
+class Block(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attn, self.ffn = Attention(d_model, num_heads), FeedForward(d_model, d_ff)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.ffn(self.ln_2(x))
+
+class LanguageModel(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_layers, num_heads, d_ff):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocab_size, d_model), nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList([Block(d_model, num_heads, d_ff) for _ in range(num_layers)])
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+""",
+        (
+            ("x = block(x)", "x = x + block(x)"),
+            ("self.head(self.norm(x))", "self.head(x)"),
+            ("+ self.positions(torch.arange(ids.shape[1]))", ""),
+        ),
+    ),
 )

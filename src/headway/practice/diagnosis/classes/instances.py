@@ -51,6 +51,7 @@ from headway.practice.diagnosis.classes.state_dict import StateDict
 from headway.practice.diagnosis.classes.submodules import GivenLinear, Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
+from headway.practice.diagnosis.classes.widening import INNER_WIDTH, divisor_of
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
@@ -369,6 +370,7 @@ class InstanceCall(Call):
     def _constructed(self, constructor: Mapping[str, Any], sizes: Inputs, arguments: Mapping[str, Any]) -> Any:
         """Return what the learner's constructor returns for constructor arguments and sizes."""
         construction, rate = self.construction, self._dropout_rate
+        constructor, sizes = self._as_multiples(constructor, sizes)
         switches: dict[str, Any] = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
         switches |= {
             name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
@@ -381,6 +383,16 @@ class InstanceCall(Call):
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy(), quick_draws():
             return _in_float32(self.subject.value(*positional, **given))
+
+    def _as_multiples(self, constructor: Mapping[str, Any], sizes: Inputs) -> tuple[dict[str, Any], Inputs]:
+        """Return constructor arguments and sizes with the next inner width that is a multiple of what assertions require."""
+        inner = next((role for role in self.construction.roles if role.name == INNER_WIDTH), None)
+        divisor = 1 if inner is None else divisor_of(inner, self.subject.used_source)
+        role_of = {name: role.name for name, role in self.construction.constructor.role_of.items()}
+        return (
+            {name: _multiple(value, divisor) if role_of.get(name) == INNER_WIDTH else value for name, value in constructor.items()},
+            {name: _multiple(value, divisor) if name == INNER_WIDTH else value for name, value in sizes.items()},
+        )
 
     @property
     def _widening(self) -> int:
@@ -475,6 +487,11 @@ def _in_float32(instance: Any) -> Any:
         sizes = {each.dtype.itemsize for each in instance.parameters() if each.is_floating_point()}
         return instance.float() if sizes in ({2}, {8}) else instance
     return instance
+
+
+def _multiple(size: Any, divisor: int) -> Any:
+    """Return the smallest multiple of a number that is not below a size."""
+    return -(-size // divisor) * divisor if isinstance(size, int) else size
 
 
 def _required(call: InstanceCall) -> set[str]:
