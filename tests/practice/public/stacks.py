@@ -461,4 +461,85 @@ class LanguageModel(nn.Module):
             ("+ self.positions(torch.arange(ids.shape[1]))", ""),
         ),
     ),
+    Program(
+        "TransformerLM",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+def turn(x, rotations):
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * rotations[None, :, None]).reshape(x.shape)
+
+class Attention(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.n_heads, self.head_dim = args.n_heads, args.dim // args.n_heads
+        self.wq, self.wk = nn.Linear(args.dim, args.dim, bias=False), nn.Linear(args.dim, args.dim, bias=False)
+        self.wv, self.wo = nn.Linear(args.dim, args.dim, bias=False), nn.Linear(args.dim, args.dim, bias=False)
+        shape = args.max_batch_size, args.max_seq_len, self.n_heads, self.head_dim
+        self.cache_k, self.cache_v = torch.zeros(shape), torch.zeros(shape)
+
+    def forward(self, x, start_pos, rotations):
+        b, t, _ = x.shape
+        q, k, v = (part(x).view(b, t, self.n_heads, self.head_dim) for part in (self.wq, self.wk, self.wv))
+        q, k = turn(q, rotations), turn(k, rotations)
+        self.cache_k[:b, start_pos : start_pos + t] = k
+        self.cache_v[:b, start_pos : start_pos + t] = v
+        keys, values = (cache[:b, : start_pos + t].transpose(1, 2) for cache in (self.cache_k, self.cache_v))
+        scores = q.transpose(1, 2) @ keys.transpose(2, 3) / self.head_dim**0.5
+        return self.wo((scores.softmax(-1) @ values).transpose(1, 2).reshape(b, t, -1))
+
+class FeedForward(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.w1, self.w2 = nn.Linear(args.dim, 4 * args.dim, bias=False), nn.Linear(4 * args.dim, args.dim, bias=False)
+        self.w3 = nn.Linear(args.dim, 4 * args.dim, bias=False)
+
+    def forward(self, x):
+        return self.w2(nn.functional.silu(self.w1(x)) * self.w3(x))
+
+class EncoderBlock(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.attention, self.feed_forward = Attention(args), FeedForward(args)
+        self.attention_norm, self.ffn_norm = RMSNorm(args.dim), RMSNorm(args.dim)
+
+    def forward(self, x, start_pos, rotations):
+        h = x + self.attention(self.attention_norm(x), start_pos, rotations)
+        return h + self.feed_forward(self.ffn_norm(h))
+
+class TransformerLM(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.tok_embeddings = nn.Embedding(args.vocab_size, args.dim)
+        self.layers = nn.ModuleList([EncoderBlock(args) for _ in range(args.n_layers)])
+        self.norm, self.output = RMSNorm(args.dim), nn.Linear(args.dim, args.vocab_size, bias=False)
+        width = args.dim // args.n_heads
+        angles = torch.outer(torch.arange(2 * args.max_seq_len), 10000.0 ** (-torch.arange(0, width, 2) / width))
+        self.rotations = torch.polar(torch.ones_like(angles), angles)
+
+    def forward(self, tokens, start_pos):
+        _, seq_len = tokens.shape
+        assert seq_len == 1, "one token at a time"
+        h = self.tok_embeddings(tokens)
+        rotations = self.rotations[start_pos : start_pos + seq_len]
+        for layer in self.layers:
+            h = layer(h, start_pos, rotations)
+        return self.output(self.norm(h)).float()
+""",
+        (
+            ("self.output(self.norm(h))", "self.output(h)"),
+            ("h = layer(h, start_pos, rotations)", "h = h + layer(h, start_pos, rotations)"),
+        ),
+    ),
 )
