@@ -883,4 +883,51 @@ def attention(q, k, v, mask=None):
 """,
         (("** 0.5", "** 0.25"), ("-1e10", "1e-10")),
     ),
+    Program(
+        "SharedHeadsAttention",
+        "grouped_query_attention",
+        """
+import torch
+from torch import nn
+
+def rotate(x, cos, sin, first=0):
+    b, h, t, d = x.shape
+    even, odd = x.reshape(b, h, t, d // 2, 2).unbind(-1)
+    cos, sin = cos[first : first + t][None, None], sin[first : first + t][None, None]
+    return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).reshape(b, h, t, d)
+
+class SharedHeadsAttention(nn.Module):
+    def __init__(self, d_in, d_out, num_heads, num_kv_groups):
+        super().__init__()
+        self.d_out, self.num_heads, self.num_kv_groups = d_out, num_heads, num_kv_groups
+        self.head_dim = d_out // num_heads
+        self.to_q = nn.Linear(d_in, d_out, bias=False)
+        self.to_k = nn.Linear(d_in, num_kv_groups * self.head_dim, bias=False)
+        self.to_v = nn.Linear(d_in, num_kv_groups * self.head_dim, bias=False)
+        self.to_out = nn.Linear(d_out, d_out, bias=False)
+
+    def forward(self, x, mask, cos, sin, start_pos=0, cache=None):
+        b, t, _ = x.shape
+        q = self.to_q(x).view(b, t, self.num_heads, self.head_dim).transpose(1, 2)
+        k = self.to_k(x).view(b, t, self.num_kv_groups, self.head_dim).transpose(1, 2)
+        v = self.to_v(x).view(b, t, self.num_kv_groups, self.head_dim).transpose(1, 2)
+        q, k = rotate(q, cos, sin, start_pos), rotate(k, cos, sin, start_pos)
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+        kept = (k, v)
+        times = self.num_heads // self.num_kv_groups
+        k, v = k.repeat_interleave(times, dim=1), v.repeat_interleave(times, dim=1)
+        scores = (q @ k.transpose(2, 3) / self.head_dim**0.5).masked_fill(mask, -torch.inf)
+        out = (torch.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(b, t, self.d_out)
+        return self.to_out(out), kept
+""",
+        (
+            (
+                "k, v = k.repeat_interleave(times, dim=1), v.repeat_interleave(times, dim=1)",
+                "k, v = k.repeat(1, times, 1, 1), v.repeat(1, times, 1, 1)",
+            ),
+            ("self.head_dim**0.5", "self.d_out**0.5"),
+            (".transpose(1, 2).reshape(b, t, self.d_out)", ".reshape(b, t, self.d_out)"),
+        ),
+    ),
 )

@@ -280,4 +280,26 @@ class PointwiseFeedForward(nn.Module):
 """,
         (("nn.ReLU(), ", ""), ("nn.ReLU()", "nn.Sigmoid()")),
     ),
+    Program(
+        "GatedLinearUnit",
+        "gated_feed_forward",
+        """
+import torch
+from torch import nn
+
+class GatedLinearUnit(nn.Module):
+    def __init__(self, d_model, d_ff=None):
+        super().__init__()
+        d_ff = 8 * d_model // 3 if d_ff is None else d_ff
+        assert d_ff % 32 == 0, "the inner width has to be a multiple of 32"
+        self.w1 = nn.Linear(d_model, d_ff, bias=False)
+        self.w2 = nn.Linear(d_ff, d_model, bias=False)
+        self.w3 = nn.Linear(d_model, d_ff, bias=False)
+
+    def forward(self, x):
+        gate = self.w1(x)
+        return self.w2(gate * torch.sigmoid(gate) * self.w3(x))
+""",
+        (("gate * torch.sigmoid(gate)", "torch.sigmoid(gate)"), ("* self.w3(x)", "+ self.w3(x)"), ("self.w3(x))", "self.w1(x))")),
+    ),
 )

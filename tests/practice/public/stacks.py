@@ -402,4 +402,144 @@ class Transformer(nn.Module):
             ("Transformer", (("self.wpe(torch.arange(length))", "0"), ("return self.ln_final(x)", "return x"))),
         )
     ),
+    Program(
+        "LanguageModel",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        if d_ff % 16 != 0:
+            raise ValueError("the inner width has to be a multiple of 16")
+        self.enter, self.leave = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.leave(torch.nn.functional.gelu(self.enter(x), approximate="tanh"))
+
+class Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.proj = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (each.view(b, t, self.num_heads, -1).transpose(1, 2) for each in self.qkv(x).split(c, dim=2))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(1, 2).reshape(b, t, c))
+
+class Block(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attn, self.ffn = Attention(d_model, num_heads), FeedForward(d_model, d_ff)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.ffn(self.ln_2(x))
+
+class LanguageModel(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_layers, num_heads, d_ff):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocab_size, d_model), nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList([Block(d_model, num_heads, d_ff) for _ in range(num_layers)])
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+""",
+        (
+            ("x = block(x)", "x = x + block(x)"),
+            ("self.head(self.norm(x))", "self.head(x)"),
+            ("+ self.positions(torch.arange(ids.shape[1]))", ""),
+        ),
+    ),
+    Program(
+        "TransformerLM",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+def turn(x, rotations):
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * rotations[None, :, None]).reshape(x.shape)
+
+class Attention(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.n_heads, self.head_dim = args.n_heads, args.dim // args.n_heads
+        self.wq, self.wk = nn.Linear(args.dim, args.dim, bias=False), nn.Linear(args.dim, args.dim, bias=False)
+        self.wv, self.wo = nn.Linear(args.dim, args.dim, bias=False), nn.Linear(args.dim, args.dim, bias=False)
+        shape = args.max_batch_size, args.max_seq_len, self.n_heads, self.head_dim
+        self.cache_k, self.cache_v = torch.zeros(shape), torch.zeros(shape)
+
+    def forward(self, x, start_pos, rotations):
+        b, t, _ = x.shape
+        q, k, v = (part(x).view(b, t, self.n_heads, self.head_dim) for part in (self.wq, self.wk, self.wv))
+        q, k = turn(q, rotations), turn(k, rotations)
+        self.cache_k[:b, start_pos : start_pos + t] = k
+        self.cache_v[:b, start_pos : start_pos + t] = v
+        keys, values = (cache[:b, : start_pos + t].transpose(1, 2) for cache in (self.cache_k, self.cache_v))
+        scores = q.transpose(1, 2) @ keys.transpose(2, 3) / self.head_dim**0.5
+        return self.wo((scores.softmax(-1) @ values).transpose(1, 2).reshape(b, t, -1))
+
+class FeedForward(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.w1, self.w2 = nn.Linear(args.dim, 4 * args.dim, bias=False), nn.Linear(4 * args.dim, args.dim, bias=False)
+        self.w3 = nn.Linear(args.dim, 4 * args.dim, bias=False)
+
+    def forward(self, x):
+        return self.w2(nn.functional.silu(self.w1(x)) * self.w3(x))
+
+class EncoderBlock(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.attention, self.feed_forward = Attention(args), FeedForward(args)
+        self.attention_norm, self.ffn_norm = RMSNorm(args.dim), RMSNorm(args.dim)
+
+    def forward(self, x, start_pos, rotations):
+        h = x + self.attention(self.attention_norm(x), start_pos, rotations)
+        return h + self.feed_forward(self.ffn_norm(h))
+
+class TransformerLM(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.tok_embeddings = nn.Embedding(args.vocab_size, args.dim)
+        self.layers = nn.ModuleList([EncoderBlock(args) for _ in range(args.n_layers)])
+        self.norm, self.output = RMSNorm(args.dim), nn.Linear(args.dim, args.vocab_size, bias=False)
+        width = args.dim // args.n_heads
+        angles = torch.outer(torch.arange(2 * args.max_seq_len), 10000.0 ** (-torch.arange(0, width, 2) / width))
+        self.rotations = torch.polar(torch.ones_like(angles), angles)
+
+    def forward(self, tokens, start_pos):
+        _, seq_len = tokens.shape
+        assert seq_len == 1, "one token at a time"
+        h = self.tok_embeddings(tokens)
+        rotations = self.rotations[start_pos : start_pos + seq_len]
+        for layer in self.layers:
+            h = layer(h, start_pos, rotations)
+        return self.output(self.norm(h)).float()
+""",
+        (
+            ("self.output(self.norm(h))", "self.output(h)"),
+            ("h = layer(h, start_pos, rotations)", "h = h + layer(h, start_pos, rotations)"),
+        ),
+    ),
 )

@@ -583,4 +583,35 @@ class PiecesTokenizer:
 """,
         (("key=every.count", "key=lambda pair: -every.count(pair)"), ("in self.merges:", "in self.merges[1:]:")),
     ),
+    Program(
+        "tokenize",
+        "bpe_encode",
+        """
+def join_pair(symbols, pair):
+    joined, place = [], 0
+    while place < len(symbols):
+        if tuple(symbols[place : place + 2]) == pair:
+            joined.append(symbols[place] + symbols[place + 1])
+            place += 2
+        else:
+            joined.append(symbols[place])
+            place += 1
+    return joined
+
+def tokenize(words: list[str], merges: list[tuple[str, str]]) -> list[str]:
+    tokens = []
+    for word in words:
+        symbols = list(word)
+        for pair in merges:
+            symbols = join_pair(symbols, pair)
+        tokens.extend(symbols)
+    return tokens
+""",
+        (
+            ("for pair in merges:", "for pair in reversed(merges):"),
+            ("symbols = join_pair(symbols, pair)", "symbols = join_pair(list(word), pair)"),
+            ("for pair in merges:", "for pair in merges[:1]:"),
+            ("symbols = list(word)", "symbols = list(word[::-1])"),
+        ),
+    ),
 )

@@ -216,6 +216,14 @@ GIVEN = (
     ),
     Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), decode=_of_texts),
     Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), role="scores"),
+    Convention(
+        TEXTS["takes_words"],
+        changed(text=lambda text: [word.encode("utf-8").decode("latin-1") for word in cut(text)]),
+        decode=_of_texts,
+        steps={"cut": cut},
+        role="text",
+        named=r"words|pieces|chunks|pre_?tokens",
+    ),
 )
 CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")

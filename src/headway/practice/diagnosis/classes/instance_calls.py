@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy
+
 from headway.practice.diagnosis.calls.binding import TABLE, Binding
 from headway.practice.diagnosis.classes.assignment import Assignment, assignments
 from headway.practice.diagnosis.classes.class_binding import class_binding, is_given, without_mask
@@ -89,7 +91,7 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
     may_misfit = takes_tables or (construction.is_shown and fitting < placed)
-    if share and may_misfit and isinstance(calls[0](without_mask(sample) | calls[0].sizes(sample)), Raised):
+    if share and may_misfit and not _runs(calls[0], sample):
         share /= 2
     required = {role.name for role in exercise.roles if role.is_weight and not role.is_optional}
     always = set.intersection(*map(set, [each for each in exercise.inputs if required <= each.keys()] or exercise.inputs))
@@ -97,3 +99,11 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2
     return calls, share
+
+
+def _runs(call: InstanceCall, sample: Inputs) -> bool:
+    """Return True if a call without a mask returns an output, or one with a mask, which some classes need."""
+    unmasked = without_mask(sample) | call.sizes(sample)
+    length = unmasked["x"].shape[-2] if getattr(unmasked["x"], "ndim", 0) > 1 else 1
+    masked = unmasked | {"mask": numpy.ones((length, length), bool)}
+    return any(not isinstance(call(each), Raised) for each in (unmasked, masked))

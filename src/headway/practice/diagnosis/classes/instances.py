@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
+from headway.arrays import array_namespace
 from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX, NO_EFFECT, TABLE, computed, derivation
 from headway.practice.diagnosis.calls.calling import Call, completed, mapped
 from headway.practice.diagnosis.calls.compare import as_numbers
@@ -51,6 +52,7 @@ from headway.practice.diagnosis.classes.state_dict import StateDict
 from headway.practice.diagnosis.classes.submodules import GivenLinear, Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
+from headway.practice.diagnosis.classes.widening import INNER_WIDTH, divisor_of
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
@@ -238,7 +240,27 @@ class InstanceCall(Call):
         """Return the output of an instance with its current weights, and with the caches that it had before its first call."""
         if self.keeps_cache:
             restore(self.fresh.setdefault(id(instance), (instance, caches_of(instance)))[1])
-        return self.continued(instance, arguments)
+        return self._stepwise(instance, arguments) if self.takes_one_token else self.continued(instance, arguments)
+
+    @cached_property
+    def takes_one_token(self) -> bool:
+        """True for a model that refuses several tokens at once, and takes the number of those before."""
+        return self._start is not None and re.search(ONE_TOKEN, self.subject.own_source) is not None
+
+    @cached_property
+    def _start(self) -> str | None:
+        """Name of the operand of a model for the number of tokens before, None if it has none."""
+        role_of = self.construction.forward.role_of
+        numbers = (name for name, role in role_of.items() if role.name.startswith(NO_EFFECT) and type(role.neutral) is int)
+        return next(numbers, None) if any(role.name == "token_ids" for role in role_of.values()) else None
+
+    def _stepwise(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the outputs of a model for one token after the other as one array."""
+        named = next(name for name, role in self.construction.forward.role_of.items() if role.name == "token_ids")
+        ids, start = arguments[named], self._start or ""
+        steps = ({named: ids[..., place : place + 1], start: place} for place in range(ids.shape[-1]))
+        outputs = [self.continued(instance, {**arguments, **step}) for step in steps]
+        return array_namespace(outputs[0]).concat(outputs, axis=-2)
 
     def continued(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance as it is."""
@@ -346,6 +368,7 @@ class InstanceCall(Call):
             if construction.wired is not None:
                 width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
                 spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])
+                spec = replace(spec, is_stepwise=self.takes_one_token)
                 try:
                     self._wire(instance, spec, arguments)
                 except OtherPartsError as error:
@@ -369,6 +392,7 @@ class InstanceCall(Call):
     def _constructed(self, constructor: Mapping[str, Any], sizes: Inputs, arguments: Mapping[str, Any]) -> Any:
         """Return what the learner's constructor returns for constructor arguments and sizes."""
         construction, rate = self.construction, self._dropout_rate
+        constructor, sizes = self._as_multiples(constructor, sizes)
         switches: dict[str, Any] = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
         switches |= {
             name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
@@ -381,6 +405,16 @@ class InstanceCall(Call):
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy(), quick_draws():
             return _in_float32(self.subject.value(*positional, **given))
+
+    def _as_multiples(self, constructor: Mapping[str, Any], sizes: Inputs) -> tuple[dict[str, Any], Inputs]:
+        """Return constructor arguments and sizes with the next inner width that is a multiple of what assertions require."""
+        inner = next((role for role in self.construction.roles if role.name == INNER_WIDTH), None)
+        divisor = 1 if inner is None else divisor_of(inner, self.subject.used_source)
+        role_of = {name: role.name for name, role in self.construction.constructor.role_of.items()}
+        return (
+            {name: _multiple(value, divisor) if role_of.get(name) == INNER_WIDTH else value for name, value in constructor.items()},
+            {name: _multiple(value, divisor) if name == INNER_WIDTH else value for name, value in sizes.items()},
+        )
 
     @property
     def _widening(self) -> int:
@@ -477,6 +511,11 @@ def _in_float32(instance: Any) -> Any:
     return instance
 
 
+def _multiple(size: Any, divisor: int) -> Any:
+    """Return the smallest multiple of a number that is not below a size."""
+    return -(-size // divisor) * divisor if isinstance(size, int) else size
+
+
 def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
     construction = call.construction
@@ -487,6 +526,9 @@ def _required(call: InstanceCall) -> set[str]:
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
+
+ONE_TOKEN = r"\bassert +\(?(\w+|\w+\.(shape\[(1|-1)\]|size\(1\))) *== *1\b"
+"""Pattern of a model that takes one token at a time."""
 
 OF_GROUPS = r"(?i)kv_?heads?|key_value_(head|group)|n(um)?_?kv|group"
 """Pattern of the source of an attention that may have several heads of keys and values."""

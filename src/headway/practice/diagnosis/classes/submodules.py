@@ -66,6 +66,7 @@ class Submodule:
     is_causal     True if the attention hides later positions by itself
     activation    name of the feed-forward's activation
     operands      names of the operands of the attention that it replaces, in their order
+    is_stepwise   True for a block that gets one token at a time, with the number of those before it
     """
 
     width: int
@@ -76,6 +77,7 @@ class Submodule:
     is_causal: bool = False
     activation: str = "relu"
     operands: tuple[str, ...] = ()
+    is_stepwise: bool = False
 
     def size(self, name: str) -> int | None:
         """Return the size that a name means; None if it means none of a part."""
@@ -280,13 +282,19 @@ def _classes(library: str) -> dict[Kind, Any]:
             super().__init__()
             self.norm_1, self.norm_2 = norm(spec), norm(spec)
             self.attention, self.feed_forward = Attention(replace(spec, is_causal=True)), FeedForward(spec)
-            self.spec, self.extras = spec, None
+            self.spec, self.extras, self.before = spec, None, None
 
         def forward(self, *others: Any, **named: Any) -> Any:
             arrays = [each for each in (*others, *named.values()) if getattr(each, "ndim", 0) > 1]
             x = next(each for each in arrays if is_floating(each) and each.shape[-1] == self.spec.width)
+            length = x.shape[-2]
+            if self.spec.is_stepwise:
+                start = next((each for each in (*others, *named.values()) if type(each) is int), 0)
+                x = x if self.before is None else array_namespace(x).concat([self.before[..., :start, :], x], axis=-2)
+                self.before = x
             x = x + self.attention(self.norm_1(x))
             x = x + self.feed_forward(self.norm_2(x))
+            x = x[..., -length:, :]
             return x if self.extras is None else (x, *self.extras)
 
     if library != "torch":

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calls.wording import is_named
 from headway.practice.diagnosis.classes.slots import Slot
-from headway.practice.exercise import Inputs
+from headway.practice.exercise import Inputs, Role
 
 INNER = {"gate_weight": 0, "up_weight": 0, "down_weight": 1, "gate_bias": 0, "up_bias": 0}
 """The axis of the inner width of each weight of a feed-forward."""
 
+INNER_WIDTH = "intermediate_size"
+
+MULTIPLE = r"\bassert +\(?(?:\w+\.)*(\w+) *% *(\d+) *== *0|\bif +\(?(?:\w+\.)*(\w+) *% *(\d+) *(?:(?:!=|>) *0)?\)?:\s*raise\b"
+"""Pattern of code that refuses a size that is no multiple of a number."""
 
 TABLES = ("table", "position_table")
 """Tables of positions; a class may have one row more, that of a class token."""
+
+
+def divisor_of(role: Role, source: str) -> int:
+    """Return the number that assertions of the source require a size to be a multiple of; 1 for none."""
+    return math.lcm(*(number for name, number in _divisors(source) if number and is_named(name, role)))
+
+
+@cache
+def _divisors(source: str) -> list[tuple[str, int]]:
+    return [(name or other, int(number or another)) for name, number, other, another in re.findall(MULTIPLE, source)]
 
 
 def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:

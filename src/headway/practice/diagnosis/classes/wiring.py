@@ -76,7 +76,7 @@ def wire_blocks(model: Any, spec: Submodule, library: str, run: Callable[[numpy.
     own = [type(block).__name__ for _, _, block in blocks if type(block).__module__ == type(model).__module__]
     if not blocks or not all(any(fitting(name)) for name in own):
         raise OtherPartsError(f"got blocks {own}, expected some that are judged by themselves")
-    extras = _expect_causal(model, blocks, run)
+    extras = _expect_causal(model, blocks, run, is_stepwise=spec.is_stepwise)
     for owner, name, _ in blocks:
         made = replace(spec, kind="block").made(library)
         made.extras = extras
@@ -121,6 +121,10 @@ class _Recorder:
 
     forward = __call__
 
+    def join(self, count: int) -> None:
+        """Replace the last outputs, of one position each, by one of all positions."""
+        self.outputs[-count:] = [numpy.concatenate([*map(_hidden, self.outputs[-count:])], axis=-2)]
+
 
 def called(part: Any, *others: Any, **named: Any) -> Any:
     """Return what a part computes."""
@@ -132,7 +136,9 @@ def without_gradients() -> Any:
     return sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
 
 
-def _expect_causal(model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Callable[[numpy.ndarray], Any]) -> tuple[Any, ...] | None:
+def _expect_causal(
+    model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Callable[[numpy.ndarray], Any], *, is_stepwise: bool = False
+) -> tuple[Any, ...] | None:
     """Check with random weights which positions the blocks' outputs depend on.
 
     Returns what a block returns after its output, None for a single value.
@@ -157,6 +163,8 @@ def _expect_causal(model: Any, blocks: Sequence[tuple[Any, Any, Any]], run: Call
             recorder.outputs.clear()
         for tokens in (ids, later, swapped):
             run(tokens)
+            for recorder in recorders[: len(places)] if is_stepwise else ():
+                recorder.join(tokens.shape[-1])
         for slot, values in drawn:
             slot.write(values)
     first, last = recorders[0].outputs, recorders[len(places) - 1].outputs
