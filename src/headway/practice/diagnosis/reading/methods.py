@@ -47,6 +47,9 @@ ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary",
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 """Names of the methods of a tokenizer."""
 
+CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
+"""Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
+
 OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+"
 """Pattern of the source of a function that returns another one, or a layer of a library with its settings."""
 
