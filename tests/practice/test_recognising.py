@@ -570,3 +570,23 @@ class MLP(nn.Module):
     (tmp_path / "mine.py").write_text(text)
     assert [each.status for each in check_file(tmp_path / "mine.py")] in ([], ["not judged"])
     assert found_in(text.replace("self.softmax(self.fc2(self.relu(self.fc1(x))))", "self.fc2(self.relu(self.fc1(x)))"))["MLP"][1].is_correct
+
+
+def test_codes_of_single_characters_are_no_byte_pairs_where_a_text_is_read(tmp_path):
+    text = """
+def read(path):
+    with open(path, "r", encoding="utf-8") as file:
+        return file.read()
+
+table = {each: place for place, each in enumerate("abc ")}
+
+def encode(text):
+    return [table[each] for each in text]
+
+def decode(ids):
+    return "".join("abc "[each] for each in ids)
+"""
+    (tmp_path / "mine.py").write_text(text + "\ndef relu(x):\n    return x * (x > 0)\n")
+    assert [each.subject for each in check_file(tmp_path / "mine.py") if each.status != "not judged"] == ["relu"]
+    (tmp_path / "mine.py").write_text(text + "\nmerges = {}\n")
+    assert "encode" in [each.subject for each in check_file(tmp_path / "mine.py")]

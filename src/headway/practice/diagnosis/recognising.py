@@ -10,7 +10,7 @@ from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begi
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.reading.methods import CLASSIFIER, DECODING, ENCODING, OF_FACTORY
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
@@ -21,7 +21,6 @@ from headway.practice.recipes.rotation import ROPE
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
 
-BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
 GROUPED = "grouped_query_attention"
 OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
@@ -38,9 +37,6 @@ NO_PART = (
     r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
 """Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
-
-OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
-"""Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
 
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import CLASSIFIER, OF_FACTORY, methods, parts_of_tokenizers
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, OF_BYTE_PAIRS, OF_FACTORY, methods, parts_of_tokenizers
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line
@@ -30,7 +30,8 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, abstract classes, tests, methods, functions that return a layer, and classifiers
+    optional   definitions that need no verdict: private ones, abstract classes, tests, methods, functions that return a layer, classifiers,
+               and codes of single characters
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
@@ -77,6 +78,8 @@ def facts_of(text: str) -> Facts:
     optional |= frozenset(own) | frozenset(name for name in functions if re.search(OF_FACTORY, ast.unparse(nodes[name])))
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
+    if not re.search(OF_BYTE_PAIRS, text, re.IGNORECASE):
+        optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {
         name: {part: (f"{name}.{method.name}", first_line(method)) for part, method in parts_of_tokenizers(node).items()}
         for name, node in classes.items()
