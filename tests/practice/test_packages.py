@@ -1,5 +1,6 @@
 """Imports of files next to a learner's file, and of packages that are not installed."""
 
+from importlib.util import find_spec
 from types import ModuleType
 
 import numpy
@@ -737,3 +738,37 @@ class MultiHead(nn.Module):
     assert not found["MultiHead"].is_correct
     wrong = text.replace("x + self.dropout(self.ffn(x))", "self.dropout(self.ffn(x))")
     assert statuses(tmp_path, wrong)["EncoderLayer"].status == "wrong"
+
+
+def test_a_log_of_tensorboard_and_breakpoints_change_nothing(tmp_path):
+    text = """
+import pdb
+from pdb import set_trace
+from tensorboardX import SummaryWriter
+
+writer = SummaryWriter("logs")
+
+def relu(x):
+    breakpoint()
+    pdb.set_trace(header="x")
+    set_trace()
+    writer.add_scalar("mean", x.mean(), 0)
+    return x * (x > 0)
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert [verdict.status for verdict in check_file(tmp_path / "mine.py")] == ["correct"]
+
+
+@pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed")
+def test_a_part_of_an_installed_package_that_needs_a_missing_one_hides_nothing(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+from torch.utils.tensorboard import SummaryWriter
+
+writer = SummaryWriter("logs", flush_secs=5)
+
+def relu(x):
+    return x * (x > 0)
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert [verdict.status for verdict in check_file(tmp_path / "mine.py")] == ["correct"]

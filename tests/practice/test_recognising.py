@@ -551,3 +551,42 @@ class Norm(nn.Module):
     path = tmp_path / "learner.py"
     path.write_text(text)
     assert "wrong" not in [each.status for each in check_file(path)]
+
+
+def test_a_classifier_is_no_feed_forward(tmp_path):
+    """It returns probabilities of classes, as an expert of a toy mixture does."""
+    text = """
+from torch import nn
+
+class MLP(nn.Module):
+    def __init__(self, input_size, output_size, hidden_size):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(input_size, hidden_size), nn.Linear(hidden_size, output_size)
+        self.relu, self.softmax = nn.ReLU(), nn.Softmax(1)
+
+    def forward(self, x):
+        return self.softmax(self.fc2(self.relu(self.fc1(x))))
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert [each.status for each in check_file(tmp_path / "mine.py")] in ([], ["not judged"])
+    assert found_in(text.replace("self.softmax(self.fc2(self.relu(self.fc1(x))))", "self.fc2(self.relu(self.fc1(x)))"))["MLP"][1].is_correct
+
+
+def test_codes_of_single_characters_are_no_byte_pairs_where_a_text_is_read(tmp_path):
+    text = """
+def read(path):
+    with open(path, "r", encoding="utf-8") as file:
+        return file.read()
+
+table = {each: place for place, each in enumerate("abc ")}
+
+def encode(text):
+    return [table[each] for each in text]
+
+def decode(ids):
+    return "".join("abc "[each] for each in ids)
+"""
+    (tmp_path / "mine.py").write_text(text + "\ndef relu(x):\n    return x * (x > 0)\n")
+    assert [each.subject for each in check_file(tmp_path / "mine.py") if each.status != "not judged"] == ["relu"]
+    (tmp_path / "mine.py").write_text(text + "\nmerges = {}\n")
+    assert "encode" in [each.subject for each in check_file(tmp_path / "mine.py")]

@@ -837,4 +837,41 @@ class TransformerBlock:
 """,
         (("self.ln2_gamma, self.ln2_beta))", "self.ln1_gamma, self.ln1_beta))"),),
     ),
+    Program(
+        "BertLayer",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.num_heads, self.width = config.num_attention_heads, config.hidden_size
+        self.query, self.key, self.value = (nn.Linear(self.width, self.width) for _ in range(3))
+
+    def forward(self, x, attention_mask):
+        q, k, v = (f(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        weights = scores.masked_fill(attention_mask < -1000, -1e9).softmax(-1)  # 0 to attend, a large negative number to mask
+        return (weights @ v).transpose(1, 2).flatten(2)
+
+class BertLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention, self.dense = SelfAttention(config), nn.Linear(config.hidden_size, config.hidden_size)
+        self.up = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.norm_1, self.norm_2 = nn.LayerNorm(config.hidden_size), nn.LayerNorm(config.hidden_size)
+
+    def forward(self, hidden_states, attention_mask):
+        x = self.norm_1(hidden_states + self.dense(self.attention(hidden_states, attention_mask)))
+        return self.norm_2(x + self.down(nn.functional.gelu(self.up(x))))
+""",
+        (
+            ("attention_mask < -1000", "attention_mask > 1000"),
+            ("self.norm_2(x +", "self.norm_2("),
+            (" / q.shape[-1] ** 0.5", ""),
+        ),
+    ),
 )

@@ -648,4 +648,24 @@ class CausalSelfAttention(nn.Module):
 """,
         (("k.shape[-1] ** 0.5", "k.shape[-1]"), ("triu(1)", "triu(0)")),
     ),
+    Program(
+        "get_rotary_table",
+        "rotary_tables",
+        """
+import torch
+from config import Settings
+
+def get_rotary_table(cfg: Settings):
+    head_dim = cfg.embed_dim // cfg.n_heads
+    frequencies = cfg.base ** (-torch.arange(0, head_dim, 2) / head_dim)
+    angles = torch.outer(torch.arange(cfg.ctx_size), frequencies)
+    return torch.complex(torch.cos(angles), torch.sin(angles))
+""",
+        (
+            ("torch.arange(0, head_dim, 2) / head_dim", "torch.arange(0, head_dim, 2) / cfg.embed_dim ** 0.5"),
+            ("cfg.base ** (-torch", "cfg.base ** (torch"),
+            ("torch.complex(torch.cos(angles), torch.sin(angles))", "torch.complex(torch.sin(angles), torch.cos(angles))"),
+            ("torch.arange(cfg.ctx_size)", "torch.arange(1, cfg.ctx_size + 1)"),
+        ),
+    ),
 )

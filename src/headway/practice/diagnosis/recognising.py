@@ -10,7 +10,7 @@ from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begi
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
-from headway.practice.diagnosis.reading.methods import DECODING, ENCODING, OF_FACTORY
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
@@ -21,7 +21,6 @@ from headway.practice.recipes.rotation import ROPE
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
 
-BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
 GROUPED = "grouped_query_attention"
 OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 """Pattern of the source of an attention with a number of key-value heads."""
@@ -38,9 +37,6 @@ NO_PART = (
     r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
 """Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
-
-OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
-"""Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
 
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
@@ -101,8 +97,7 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
-    if re.search(AROUND_A_LAYER, subject.code):
-        likely, possible = ([each for each in group if each.name not in NORMS] for group in (likely, possible))
+    likely, possible = ([each for each in group if not is_more_than(subject, each.name)] for group in (likely, possible))
     if likely and likely[0].name == "qkv_projection" and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
@@ -117,6 +112,14 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely or subject.is_private
         else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
+
+
+def is_more_than(subject: Subject, name: str) -> bool:
+    """Return True for a subject of a part's name that contains the part: a norm around a layer, a feed-forward that returns probabilities of classes."""
+    if name in NORMS:
+        return re.search(AROUND_A_LAYER, subject.code) is not None
+    is_classifier = name == "feed_forward" and re.search(CLASSIFIER, subject.own_source) is not None
+    return is_classifier and correct_as_is(subject, exercise(name)) is None
 
 
 def _source_of_positions(subject: Subject) -> str:

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.recognising import AROUND_A_LAYER, JOINS_A_PAIR, NORMS
+from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
 from headway.practice.diagnosis.repair.program import Findings
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.exercise import Exercise
@@ -72,8 +72,9 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
             possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
             is_other = name == "embed" and computes_waves(subject)  # a table of positions
-            is_other |= name in NORMS and re.search(AROUND_A_LAYER, subject.code) is not None
-            if by_name(name).calls != "stack" and not is_other:  # a stack is judged only where its layers are found
+            if by_name(name).calls != "stack" and not (
+                is_other or is_more_than(subject, name)
+            ):  # a stack is judged only where its layers are found
                 yield subject, by_name(name)
 
 

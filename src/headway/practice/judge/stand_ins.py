@@ -1,4 +1,4 @@
-"""Stand-ins for what a confined process does not have: other processes, new folders, and the installed package of a learner's file."""
+"""Stand-ins for what a confined process does not have: other processes, new folders, a debugger, and the installed package of a learner's file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import concurrent.futures
 import errno
 import multiprocessing
 import os
+import pdb
 import queue
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,7 +26,8 @@ SAME = ("Process", "JoinableQueue", "Manager", "Lock", "RLock", "Semaphore", "Ev
 
 
 def use_stand_ins() -> None:
-    """Replace the pools, processes and queues of multiprocessing and concurrent.futures, and os.mkdir; a package that is not installed gets a version."""
+    """Replace the pools, processes and queues of multiprocessing and concurrent.futures, os.mkdir, and breakpoints; a package that is not installed gets
+    a version."""
     replaced = {name: getattr(dummy, name) for name in SAME} | {
         "Pool": _Pool,
         "Queue": _Queue,
@@ -35,6 +38,7 @@ def use_stand_ins() -> None:
     vars(concurrent.futures)["ProcessPoolExecutor"] = _Executor
     vars(metadata)["version"] = partial(_version, metadata.version)
     vars(os)["mkdir"] = partial(_make_folder, os.mkdir)
+    sys.breakpointhook = vars(pdb)["set_trace"] = _continue
 
 
 def _make_folder(make: Callable[..., None], *arguments: Any, **named: Any) -> None:
@@ -51,6 +55,10 @@ def _version(known: Callable[[str], str], name: str) -> str:
         return known(name)
     except metadata.PackageNotFoundError:
         return NO_VERSION
+
+
+def _continue(*arguments: Any, **named: Any) -> None:
+    """Go past a breakpoint."""
 
 
 class _Pool:

@@ -132,7 +132,7 @@ class Settled:
         """Return the mask forms that an output may have; none if there is no output."""
         right = [one for answers in self.expected(True) for one in answers]
         bare = _answer_of(ask, self.example | dict.fromkeys(self.free))
-        left = [masks[0]]
+        left, ignoring = [masks[0]], []
         is_answered = False
         for each in masks:
             hidden = self._said(each, ask, self.hiding)
@@ -140,11 +140,15 @@ class Settled:
             if is_simple and _is_one(self._said(each, ask, self.simple or {}), self._right_when_simple):
                 return [each]
             is_answered |= hidden is not None
-            if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
+            if _is_one(hidden, right):
                 return [each]
-            if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
+            if any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
+                if self._has_effect(each, ask, hidden, bare):
+                    return [each]
+                ignoring.append(each)  # of another form, the mask may have an effect
+            elif each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
                 left.append(each)
-        return left if is_answered else []
+        return ignoring[:1] or left if is_answered else []
 
     @cached_property
     def _right_when_simple(self) -> list[Any]:
@@ -172,6 +176,11 @@ class Settled:
     def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
         inputs = convention.encode(self.example | masks)
         return None if inputs is None else _answer_of(ask, inputs)
+
+    def _has_effect(self, convention: Convention, ask: Ask, hidden: Any, bare: Any) -> bool:
+        """Return True if an output differs from that without a mask, or for a function that needs one, with a mask that hides nothing."""
+        free = self._said(convention, ask, self.free) if bare is None else bare
+        return free is None or not is_same(hidden, free, precision(free))
 
     def _may_be(self, convention: Convention, ask: Ask, hidden: Any, bare: Any) -> bool:
         if bare is not None and is_same(hidden, bare, precision(bare)):

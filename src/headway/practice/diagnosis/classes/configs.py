@@ -285,7 +285,11 @@ def fallback_config(subject: Subject, name: str) -> Any:
     if subject.module is None:
         return None
     read = _read_in(subject.file_source, name)
-    known = [value for value in vars(subject.module).values() if holds_fields(value) or is_config_class(value, subject.module)]
+    known = [
+        value
+        for key, value in vars(subject.module).items()
+        if not key.startswith("__") and (holds_fields(value) or is_config_class(value, subject.module))
+    ]
     return max(map(_as_instance, known), key=lambda value: len(read & set(fields_of(value))), default=None)
 
 

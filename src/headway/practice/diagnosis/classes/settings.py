@@ -10,7 +10,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, fields_read
+from headway.practice.diagnosis.calls.wording import roles_of_names, snake
+from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, NUM_HEADS, fields_read
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Role
 
@@ -26,9 +27,11 @@ def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
     bound = [name for name in read if any(name.lower() in (role.name, *role.called) for role in roles)]
     if not bound:
         return subject
-    defaults = dict.fromkeys(fields) | (
-        {each.name: each.default for each in dataclasses.fields(made) if _has_default(each)} if made else {}
-    )
+    has_heads = any(role.name == "num_heads" for role in roles)
+    single = [] if has_heads else [name for name in fields if re.fullmatch(NUM_HEADS, snake(name))]  # its width is that of one head
+    defaults = dict.fromkeys(fields) | dict.fromkeys(single, 1)
+    defaults |= {name: role.neutral for name, role in roles_of_names(bound, roles).items() if isinstance(role.neutral, int | float)}
+    defaults |= {each.name: each.default for each in dataclasses.fields(made) if _has_default(each)} if made else {}
     function, kept = subject.value, [each for each in subject.parameters if each is not parameter]
     has_keys = made is None and re.search(rf"\b{parameter.name}(\[|\.(get|setdefault)\()", subject.used_source) is not None
     state = [name for name in bound if re.search(rf"\b{parameter.name}\[['\"]{name}['\"]\] *(=|\W=)(?!=)", subject.used_source)]

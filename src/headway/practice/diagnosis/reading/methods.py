@@ -47,6 +47,15 @@ ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary",
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 """Names of the methods of a tokenizer."""
 
+BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
+"""Parts of a tokenizer."""
+
+OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\"]"
+"""Pattern of a file in which encode and decode may be those of byte pairs, not of single characters; it may read a text of any encoding."""
+
+CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
+"""Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
+
 OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+"
 """Pattern of the source of a function that returns another one, or a layer of a library with its settings."""
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
@@ -55,6 +55,7 @@ ANNOTATING: Collection[str] = _LISTED["annotating"]
 WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
 PUBLISHED: Collection[str] = _LISTED["published"]
 OBSERVING: str = _LISTED["observing"]
+PARTS: Mapping[str, str] = _LISTED["parts"]
 BASES: Mapping[str, str] = _LISTED["bases"]
 SAME_AS: Mapping[str, str] = _LISTED["same_as"]
 EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
@@ -114,7 +115,7 @@ class Placeholder:
         if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:
-            return arguments[0] if arguments else self
+            return arguments[0] if arguments and not isinstance(arguments[0], str) else self
         if self.is_part:
             return instance_in_place(self._name, arguments, named, self._error)
         raise self._error()
@@ -202,6 +203,11 @@ class MissingPackages(MetaPathFinder, Loader):
         if not is_inside and (is_part or name in ARRAY_LIBRARIES or not is_imported_by_learner(name, self.folders)):
             return None
         return ModuleSpec(name, self, is_package=True)
+
+    def find_part(self, name: str) -> ModuleSpec | None:
+        """Return a spec for a placeholder in place of a part of an installed package that needs a missing one, such as TensorBoard; otherwise None."""
+        is_whole = name not in PARTS or PathFinder.find_spec(PARTS[name]) is not None
+        return None if is_whole or not is_imported_by_learner(name, self.folders) else ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return a module whose attributes are placeholders."""

@@ -84,6 +84,8 @@ class FilesAround(MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return the spec of a module that a file in one of the folders imports from there, unless it handles an exception itself."""
+        if (part := self.missing.find_part(name)) is not None:
+            return part
         spec = self._found(name, path, target) if is_imported_by_learner(name, self.folders) else None
         places = list(spec.submodule_search_locations or ()) if spec is not None and spec.origin is None and path is None else []
         if places and all(f"{place}{os.sep}".startswith(tuple(self.folders)) for place in places):
