@@ -85,7 +85,11 @@ MISTAKES = (
     TEXTS.mistake("feed_forward_missing", wire=in_turn(usual, _left_out)),
     TEXTS.mistake("attention_unused", wire=in_turn(_unused, usual), pattern=r"drop|att|mha", key="part_unused", part=TEXTS["attention"]),
     TEXTS.mistake(
-        "feed_forward_unused", wire=in_turn(usual, _unused), pattern=r"drop|mlp|ffn|feed|ff\(", key="part_unused", part=TEXTS["feed_forward"]
+        "feed_forward_unused",
+        wire=in_turn(usual, _unused),
+        pattern=r"drop|mlp|ffn|feed|ff\(",
+        key="part_unused",
+        part=TEXTS["feed_forward"],
     ),
     TEXTS.mistake(
         "input_added_again",
