@@ -120,3 +120,25 @@ def right_one_is_hidden(x, W_q, W_k, W_v, W_o, W1, b1, W2, b2, gamma1, beta1, ga
     allowed = None if mask is None else mask == 0
     x = layer_norm(x + multi_head_attention(x, W_q, W_k, W_v, W_o, num_heads, allowed), gamma1, beta1)
     return layer_norm(x + gelu(x @ W1 + b1) @ W2 + b2, gamma2, beta2)
+
+
+class wrong_sublayer_1_unused(right_class):
+    def forward(self, x, mask=None):
+        h = self.norm1(x)
+        self.attention.forward(h, mask)
+        x = x + h
+        return x + self.feed_forward.forward(self.norm2(x))
+
+
+class wrong_sublayer_2_unused(right_class):
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.attention.forward(x, mask))
+        self.feed_forward.forward(x)
+        return self.norm2(x + x)
+
+
+class wrong_input_added_again(right_class):
+    def forward(self, x, mask=None):
+        y = x + self.attention.forward(self.norm1(x), mask)
+        y = y + self.feed_forward.forward(self.norm2(y))
+        return x + y

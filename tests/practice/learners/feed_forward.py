@@ -172,3 +172,7 @@ def right_picogpt(x, c_fc, c_proj):
 
 def wrong_activation_missing__picogpt(x, c_fc, c_proj):
     return _linear(_linear(x, **c_fc), **c_proj)
+
+
+def wrong_biases_multiplied(x, W1, b1, W2, b2):
+    return np.einsum("...i,io,o->...o", np.maximum(np.einsum("...i,io,o->...o", x, W1, b1), 0), W2, b2)

@@ -281,7 +281,7 @@ class wrong_no_output_projection(nn.Module):
         return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.size(-1)), dim=-1) @ v
 
 
-class wrong_not_repeatable(nn.Module):
+class wrong_layer_made_in_call(nn.Module):
     def __init__(self, dim):
         super().__init__()
         self.dim = dim

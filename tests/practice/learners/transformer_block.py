@@ -287,3 +287,24 @@ def wrong_feed_forward_missing(x, mlp, attn, ln_1, ln_2, n_head):
 
 def wrong_attention_missing(x, mlp, attn, ln_1, ln_2, n_head):
     return x + ffn(layer_norm(x, **ln_2), **mlp)
+
+
+def wrong_feed_forward_unused(x, mlp, attn, ln_1, ln_2, n_head):
+    x = x + mha(layer_norm(x, **ln_1), **attn, n_head=n_head)
+    h = layer_norm(x, **ln_2)
+    ffn(h, **mlp)
+    return x + h
+
+
+def wrong_attention_unused(x, mlp, attn, ln_1, ln_2, n_head):
+    h = layer_norm(x, **ln_1)
+    mha(h, **attn, n_head=n_head)
+    x = x + h
+    return x + ffn(layer_norm(x, **ln_2), **mlp)
+
+
+def wrong_input_added_again(x, mlp, attn, ln_1, ln_2, n_head):
+    start = x
+    x = x + mha(layer_norm(x, **ln_1), **attn, n_head=n_head)
+    x = x + ffn(layer_norm(x, **ln_2), **mlp)
+    return x + start

@@ -25,6 +25,7 @@ from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
+from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -155,7 +156,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
         has_no_model = exercise.name == "generate" and not trials[0].call.binding.takes("model")  # it has none to ask
         if has_no_model or (trials[0].call.is_instance and not may_vary(subject)):  # it is a new instance that varies
             return _not_understood(subject, exercise, trials[0], None)
-        return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, cause_of_variation(trials)),))
+        cause = made_in_call_cause(subject) or _behavior_cause(subject, cause_of_variation(trials))
+        return _verdict(subject, exercise, "wrong", trials[0], causes=(cause,))
     trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)

@@ -18,6 +18,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.wording import snake
+from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -70,13 +71,14 @@ def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
 def _with_cause_of_text(verdict: Verdict) -> Verdict:
     """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake.
 
-    Such are a name that nothing defines, in what could not run, one layer in all places of a list, and masked values that are dropped.
+    Such are a name that nothing defines, in what could not run, one layer in all places of a list, masked values that are dropped,
+    and an argument in the place of another.
     """
     if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
         return verdict
     subject = verdict.trial.call.subject
     unknown_name = undefined(subject) if verdict.status == "could not run" else None
-    cause = unknown_name or cause_of_text(subject)
+    cause = unknown_name or cause_of_text(subject) or misplaced_argument_cause(subject)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

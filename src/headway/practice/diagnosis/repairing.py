@@ -46,6 +46,7 @@ _BEHAVIOUR = frozenset(
             "mask_dropped",
             "operands_ignored",
             "layer_made_in_call",
+            "argument_misplaced",
         ),
     }
 )

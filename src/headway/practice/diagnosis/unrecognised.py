@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
@@ -34,12 +35,12 @@ EFFORT = 0.4
 def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str]) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
-    A stack or a model that was not judged is wrong if it holds one layer several times.
+    A stack or a model that was not judged is wrong if it holds one layer several times, or constructs its parts with arguments in wrong places.
 
     verdicts   on the subjects that were judged
     right      names of the subjects of the file that are right
     """
-    found = {verdict.subject: verdict for verdict in _of_shared_layers(subjects, verdicts)}
+    found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
         if subject.name in found:
             continue
@@ -50,14 +51,14 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
     return list(found.values())
 
 
-def _of_shared_layers(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
+def _of_text(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
     judged = {verdict.subject for verdict in verdicts}
     for subject in subjects:
         parts = [by_name(name) for group in fitting(subject.short_name) for name in group]
         whole = next((each for each in parts if each.calls in ("stack", "model")), None)
         if whole is None or subject.name in judged:
             continue
-        if (cause := shared_layers_cause(subject)) is not None:
+        if (cause := shared_layers_cause(subject) or misplaced_argument_cause(subject)) is not None:
             yield Verdict(subject.name, whole.name, subject.line, "wrong", (cause,), title=whole.title)
 
 

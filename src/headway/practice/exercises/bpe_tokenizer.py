@@ -94,6 +94,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("trained, order matters", trained(CORPORA[3], 4, "abcabcd")),
         Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
         Probe("trained, two letters", trained(CORPORA[3], 4, "bc")),
+        Probe("trained, one letter", trained(CORPORA[3], 4, "b")),
         Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), TEXTS["characters_was_trained"], caution=LOST),
         Probe("trained, tokens that end alike", trained(CORPORA[4], 3, CORPORA[4])),
         Probe("trained, underscore", trained(CORPORA[1], 2, "x_y"), TEXTS["characters_was_trained"], caution=LOST),
@@ -101,6 +102,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("order matters", {"text": "hello hell he", "merges": hello}),
         Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
         Probe("runs", {"text": "aaaaa banana baaa", "merges": runs}),
+        Probe("word of one letter", {"text": "a abcd", "merges": chain}),
         Probe("several bytes", {"text": "né é🙂", "merges": [(b"\xc3", b"\xa9"), (b"\xf0", b"\x9f")]}, BEYOND_ASCII),
         Probe("special tokens", {"text": "abc<|end|>bcd", "merges": chain, "special_tokens": ["<|end|>"]}, TEXTS["special_tokens"]),
     )

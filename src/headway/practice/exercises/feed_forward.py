@@ -40,6 +40,15 @@ def add(product: Any, bias: Any) -> Any:
     return product if bias is None else product + bias
 
 
+def _multiply(product: Any, bias: Any) -> Any:
+    return product if bias is None else product * bias
+
+
+def _multiply_held(product: Any, bias: Any) -> Any:
+    """Multiply by the bias of a class, which is zero where there is none."""
+    return 0 * product if bias is None else product * bias
+
+
 STEPS = {
     "weights": lambda up, down: (up, down),
     "up": lambda x, up: x @ up.T,
@@ -60,6 +69,8 @@ MISTAKES = (
     TEXTS.mistake("down_bias_missing", down_bias=unchanged),
     TEXTS.mistake("biases_missing", up_bias=unchanged, down_bias=unchanged),
     TEXTS.mistake("up_bias_after_activation", up_bias=unchanged, middle=add),
+    TEXTS.mistake("biases_multiplied", up_bias=_multiply, down_bias=_multiply),
+    TEXTS.mistake("biases_multiplied_held", up_bias=_multiply_held, down_bias=_multiply_held, said_as="biases_multiplied", needs="up_bias"),
     TEXTS.mistake("residual_added", finish=lambda answer, x, activation: answer + x),
     TEXTS.mistake("normalised_first", before=lambda x, activation: normed(x)),
     TEXTS.mistake("first_map_alone", down=unchanged, down_bias=unchanged),

@@ -38,6 +38,13 @@ MISTAKES = (
     TEXTS.mistake("bias_per_row", add=lambda product, bias: product + bias[:, None]),
     TEXTS.mistake("bias_subtracted", add=lambda product, bias: product - bias),
     TEXTS.mistake("bias_multiplied", add=lambda product, bias: product * bias),
+    TEXTS.mistake(  # of a class, whose bias is zero where there is none
+        "bias_multiplied_held",
+        input=lambda x, bias: 0 * x if bias is None else x,
+        add=lambda product, bias: product * bias,
+        said_as="bias_multiplied",
+        needs="bias",
+    ),
     TEXTS.mistake("bias_summed", add=lambda product, bias: product + bias.sum()),
     TEXTS.mistake("first_bias_for_all", add=lambda product, bias: product + bias[0]),
     TEXTS.mistake("bias_before_product", input=lambda x, bias: x if bias is None else x + bias, add=unchanged),

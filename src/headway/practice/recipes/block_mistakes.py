@@ -40,6 +40,10 @@ def _left_out(connect: Step) -> Step:
     return lambda x, part, norm, add: x
 
 
+def _unused(connect: Step) -> Step:
+    return lambda x, part, norm, add: connect(x, lambda x: x, norm, add)
+
+
 def _around(connect: Step) -> Step:
     return post_norm
 
@@ -79,6 +83,18 @@ MISTAKES = (
     TEXTS.mistake("residual_of_feed_forward_missing", wire=in_turn(usual, _without_residual)),
     TEXTS.mistake("attention_missing", wire=in_turn(_left_out, usual)),
     TEXTS.mistake("feed_forward_missing", wire=in_turn(usual, _left_out)),
+    TEXTS.mistake("attention_unused", wire=in_turn(_unused, usual), pattern=r"drop|att|mha", key="part_unused", part=TEXTS["attention"]),
+    TEXTS.mistake(
+        "feed_forward_unused",
+        wire=in_turn(usual, _unused),
+        pattern=r"drop|mlp|ffn|feed|ff\(",
+        key="part_unused",
+        part=TEXTS["feed_forward"],
+    ),
+    TEXTS.mistake(
+        "input_added_again",
+        wire=lambda x, attend, think, norm_1, norm_2, connect: x + IN_TURN(x, attend, think, norm_1, norm_2, connect),
+    ),
     TEXTS.mistake(
         "second_residual_from_input", wire=lambda x, attend, think, norm_1, norm_2, connect: x + think(norm_2(x + attend(norm_1(x))))
     ),

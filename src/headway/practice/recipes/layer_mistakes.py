@@ -45,6 +45,13 @@ def _left_out(place: int) -> Callable[..., Any]:
     return lambda x, parts, sublayer: in_turn(x, [each for index, each in enumerate(parts) if index != place], sublayer)
 
 
+def _unused(place: int) -> Callable[..., Any]:
+    """Connect the input of one sublayer in place of its output."""
+    return lambda x, parts, sublayer: in_turn(
+        x, [((lambda x: x) if index == place else part, norm, add) for index, (part, norm, add) in enumerate(parts)], sublayer
+    )
+
+
 def _without(place: int) -> Callable[[int], Add]:
     return lambda index: (lambda x, y: y) if index == place else (lambda x, y: x + y)
 
@@ -87,6 +94,17 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             )
             for place, part in enumerate(parts)
         ),
+        *(
+            TEXTS.mistake(
+                f"sublayer_{place + 1}_unused",
+                wire=_unused(place),
+                pattern=r"drop|att|ff|mlp|feed",
+                key="sublayer_unused",
+                part=part,
+            )
+            for place, part in enumerate(parts)
+        ),
+        TEXTS.mistake("input_added_again", wire=lambda x, parts, sublayer: x + in_turn(x, parts, sublayer)),
         TEXTS.mistake("residuals_missing", add=lambda place: lambda x, y: y),
         TEXTS.mistake("residual_from_input", wire=_from_input),
         TEXTS.mistake("residual_from_normalised", sublayer=_normed_residual, pattern=NORM),

@@ -65,6 +65,24 @@ def test_a_layer_of_the_constructor_is_right(tmp_path):
     assert causes(tmp_path, FEED_FORWARD, "FeedForward") == ("correct", [])
 
 
+WITH_DROPOUT = """
+import torch
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return nn.Dropout(0.1)(self.down(torch.relu(self.up(x))))
+"""
+
+
+def test_a_dropout_that_is_made_in_the_call_is_named(tmp_path):
+    assert causes(tmp_path, WITH_DROPOUT, "FeedForward") == ("wrong", ["dropout_in_eval"])
+
+
 IN_FLAX = """
 from flax import linen as nn
 

@@ -1,0 +1,76 @@
+"""Arguments in the places of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
+from headway.practice.diagnosis.files import load_definitions
+from headway.practice.diagnosis.reading.subject import subjects_of
+from headway.practice.diagnosis.sandbox import check_file
+
+TEXT = """
+class Positions:
+    def __init__(self, d_model, dropout=0.1, max_len=512):
+        self.rate = dropout / 2
+
+class Layer:
+    def __init__(self, d_in, d_out):
+        self.d_in = d_in
+
+class Encoder:
+    def __init__(self, d_in, d_out, d_model, max_len, dropout):
+        self.part = PART
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "is_misplaced"),
+    [
+        ("Positions(d_model, dropout, max_len)", False),
+        ("Positions(d_model, max_len, dropout)", True),
+        ("Positions(d_model, max_len=dropout)", True),
+        ("Positions(d_model, max_len=max_len, dropout=dropout)", False),
+        ("Positions(d_model, *[max_len, dropout])", False),
+        ("Layer(d_out, d_in)", False),
+    ],
+)
+def test_only_arguments_of_another_kind_are_misplaced(tmp_path, part, is_misplaced):
+    path, text = tmp_path / "mine.py", TEXT.replace("PART", part)
+    subject = next(each for each in subjects_of(load_definitions(path, text), text) if each.name == "Encoder")
+    assert (misplaced_argument_cause(subject) is not None) == is_misplaced
+
+
+STACK = """
+import torch
+from torch import nn
+
+class Embedding(nn.Module):
+    def __init__(self, d_model, vocab_size, padding_idx=None, dropout=0.1):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model, padding_idx=padding_idx)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids):
+        return self.dropout(self.table(ids))
+
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers, dropout):
+        super().__init__()
+        self.embedding = Embedding(d_model, vocab_size, dropout)
+        self.layers = nn.ModuleList([nn.TransformerEncoderLayer(d_model, n_heads, d_ff, dropout, batch_first=True) for _ in range(n_layers)])
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+
+def test_a_stack_that_cannot_be_constructed_names_the_argument(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(STACK)
+    found = {each.subject: each for each in check_file(path)}
+    assert [cause.name for cause in found["Encoder"].causes] == ["argument_misplaced"]
