@@ -930,4 +930,37 @@ class SharedHeadsAttention(nn.Module):
             (".transpose(1, 2).reshape(b, t, self.d_out)", ".reshape(b, t, self.d_out)"),
         ),
     ),
+    Program(
+        "GroupedQueryAttentionFast",
+        "grouped_query_attention",
+        """
+import torch
+from torch import nn
+
+def rotate(x, cos, sin):
+    half = x.shape[-1] // 2
+    turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+    return x * cos[: x.shape[2]] + turned * sin[: x.shape[2]]
+
+class GroupedQueryAttentionFast(nn.Module):
+    def __init__(self, d_in, d_out, num_heads, num_kv_groups):
+        super().__init__()
+        self.num_heads, self.num_kv_groups, self.head_dim = num_heads, num_kv_groups, d_out // num_heads
+        self.wk = nn.Linear(d_in, num_kv_groups * self.head_dim, bias=False)
+        self.wv = nn.Linear(d_in, num_kv_groups * self.head_dim, bias=False)
+        self.wq, self.wo = nn.Linear(d_in, d_out, bias=False), nn.Linear(d_out, d_out, bias=False)
+
+    def forward(self, x, cos, sin):
+        batch, length, _ = x.shape
+        q = self.wq(x).view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)
+        k = self.wk(x).view(batch, length, self.num_kv_groups, self.head_dim).transpose(1, 2)
+        v = self.wv(x).view(batch, length, self.num_kv_groups, self.head_dim).transpose(1, 2)
+        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+        k = k.repeat_interleave(self.num_heads // self.num_kv_groups, dim=1)
+        v = v.repeat_interleave(self.num_heads // self.num_kv_groups, dim=1)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.wo(mixed.transpose(1, 2).reshape(batch, length, -1))
+""",
+        (("(q, k, v, is_causal", "(q, v, k, is_causal"), ("mixed.transpose(1, 2).reshape", "mixed.reshape")),
+    ),
 )

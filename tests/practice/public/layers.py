@@ -874,4 +874,51 @@ class BertLayer(nn.Module):
             (" / q.shape[-1] ** 0.5", ""),
         ),
     ),
+    Program(
+        "TransformerBlock",
+        "transformer_block",
+        """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, emb_dim):
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.ones(emb_dim)), nn.Parameter(torch.zeros(emb_dim))
+    def forward(self, x):
+        return self.scale * (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5) + self.shift
+
+class FeedForward(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(cfg["emb_dim"], 4 * cfg["emb_dim"]), nn.GELU(), nn.Linear(4 * cfg["emb_dim"], cfg["emb_dim"]))
+    def forward(self, x):
+        return self.layers(x)
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.heads, self.qkv = cfg["n_heads"], nn.Linear(cfg["emb_dim"], 3 * cfg["emb_dim"])
+        self.out = nn.Linear(cfg["emb_dim"], cfg["emb_dim"])
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+class Experts(FeedForward):
+    pass
+
+class TransformerBlock(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.att = MultiHeadAttention(cfg)
+        self.ff = Experts(cfg) if cfg["num_experts"] > 0 else FeedForward(cfg)
+        self.norm1, self.norm2 = LayerNorm(cfg["emb_dim"]), LayerNorm(cfg["emb_dim"])
+        self.shortcut = nn.Dropout(0.1)
+    def forward(self, x):
+        x = x + self.shortcut(self.att(self.norm1(x)))
+        return x + self.shortcut(self.ff(self.norm2(x)))
+""",
+        (("x + self.shortcut(self.ff", "self.shortcut(self.ff"), ("self.att(self.norm1(x))", "self.att(x)")),
+    ),
 )

@@ -90,6 +90,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _removes_norm(verdict)
         or _attends_from_one(verdict)
         or _lacks_setting(verdict)
+        or _reads_unset_field(verdict)
         or _calls_size(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)
@@ -216,6 +217,20 @@ def _lacks_setting(verdict: Verdict) -> bool:
     replaced = " ".join(replaced_text(call.subject.text, each) for each in verdict.repair.edits if each.cell is None)
     kept = " ".join(each.replacement for each in verdict.repair.edits)
     return any(re.search(rf"\b{name}\b", replaced) and not re.search(rf"\b{name}\b", kept) for name in unset)
+
+
+def _reads_unset_field(verdict: Verdict) -> bool:
+    """Return True if a class raised because of None in a line that reads a field of its config, whose value is a guess."""
+    error = raised(verdict, ("could not run", "wrong", "unknown"))
+    call = verdict.trial.call if verdict.trial is not None else None
+    config = call.construction.config if isinstance(call, InstanceCall) else None
+    if call is None or config is None or not isinstance(error, TypeError) or "NoneType" not in str(error):
+        return False
+    lines = call.subject.text.splitlines()
+    written = [
+        lines[cause.line - 1] for cause in verdict.causes if cause.line is not None and cause.cell is None and cause.line <= len(lines)
+    ]
+    return any(re.search(rf"\b{config}(\.|\[)", line) for line in written)
 
 
 def _calls_size(verdict: Verdict) -> bool:

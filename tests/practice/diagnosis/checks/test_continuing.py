@@ -55,3 +55,47 @@ def test_a_mask_that_is_right_for_one_new_position_only_is_noted(tmp_path):
     verdict = verdict_on(tmp_path, one_at_a_time)
     assert verdict.is_correct
     assert any("one new position at a time" in note.en for note in verdict.notes)
+
+
+SWITCHED = """
+import torch
+from torch import nn
+
+class CachedAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.head_width = num_heads, width // num_heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.register_buffer("cache_k", None, persistent=False)
+        self.register_buffer("cache_v", None, persistent=False)
+        self.position = 0
+
+    def forward(self, x, use_cache=False):
+        batch, length, width = x.shape
+        q, k, v = (part.view(batch, length, self.num_heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        if use_cache:
+            self.cache_k = k if self.cache_k is None else torch.cat([self.cache_k, k], dim=2)
+            self.cache_v = v if self.cache_v is None else torch.cat([self.cache_v, v], dim=2)
+            k, v = self.cache_k, self.cache_v
+        else:
+            self.position = 0
+        place = torch.arange(length)[:, None] + self.position
+        self.position += length if use_cache else 0
+        later = torch.arange(k.shape[2])[None, :] > place
+        scores = (q @ k.transpose(-2, -1) / self.head_width ** 0.5).masked_fill(later, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width))
+"""
+
+
+def test_a_cache_that_a_flag_switches_on_is_correct(tmp_path):
+    assert verdict_on(tmp_path, SWITCHED).is_correct
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("length if use_cache else 0", "0"), ("k, v = self.cache_k, self.cache_v", "pass"), ("torch.cat([self.cache_v, v], dim=2)", "v")],
+)
+def test_a_mistake_in_a_cache_that_a_flag_switches_on_is_found(tmp_path, right, wrong):
+    assert SWITCHED.count(right) == 1
+    verdict = verdict_on(tmp_path, SWITCHED.replace(right, wrong))
+    assert [cause.name for cause in verdict.causes] == ["cached_differs"]

@@ -77,6 +77,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"cache|past|history|prev(ious)?_state|layer_state", None),
     (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
     (r"^(n|num)_?(hidden_)?(layers?|blocks?)$", 1),
+    (r"^(n|num)_?(\w+_)?experts?$", 0),
 )  # fmt: skip
 """Values that have no effect, by words in the name of a parameter."""
 

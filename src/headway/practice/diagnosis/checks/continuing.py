@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.kept_caches import NAME
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.message import EMPTY, Message, describe_error
@@ -33,6 +35,9 @@ START = r"start_?pos(ition)?|offset|position_?offset|past_?len(gth)?|cache_?len(
 """Pattern of the name of a parameter that takes the number of cached positions."""
 USES = r"(use|return)_(kv_?)?cache"
 """Pattern of the name of a flag without which no cache is returned."""
+
+HELD = rf"(self\.|[\"'])({NAME})\b"
+"""Pattern of the source of a class that has an attribute for a cache."""
 
 TOLERANCE = 1e-3
 NUM_NEW = 3
@@ -90,8 +95,11 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
 
 def _passes(call: InstanceCall) -> Iterator[Pass]:
     """Yield the call method, and other methods of one sequence, that take a cache."""
-    if call.keeps_cache:
-        yield Pass(call.continued, "", {}, ())
+    taken = call_parameters(call.subject, call.construction.method)
+    switches = {each.name: True for each in taken if _is_switch(each)}
+    is_switched = bool(switches) and re.search(HELD, call.subject.own_source) is not None
+    if (call.keeps_cache or is_switched) and not any(re.fullmatch(CACHE, each.name) for each in taken):
+        yield Pass(call.continued, "", switches, ())
     names = [
         call.construction.method,
         *(name for name, each in vars(call.subject.value).items() if inspect.isfunction(each) and name[0] != "_"),
@@ -105,9 +113,14 @@ def _passes(call: InstanceCall) -> Iterator[Pass]:
         first, *others = (each for each in every if is_called or each.default is each.empty)
         if others and not is_called:
             continue
-        flags = {each.name: True for each in every if each.default is False and re.fullmatch(USES, each.name)}
+        flags = {each.name: True for each in every if _is_switch(each)}
         starts = [each.name for each in every if re.fullmatch(START, each.name)]
         yield Pass(call.forward if is_called else _method(call, name, first.name), cache, flags, starts)
+
+
+def _is_switch(parameter: inspect.Parameter) -> bool:
+    """Return True for a flag without which no cache is used."""
+    return parameter.default is False and re.fullmatch(USES, parameter.name) is not None
 
 
 def _method(call: InstanceCall, name: str, operand: str) -> Callable[[Any, Mapping[str, Any]], Any]:
@@ -132,12 +145,13 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     batch, length, _ = next(value for value in probe.inputs.values() if numpy.ndim(value) == 3).shape
     sequences = [name for name, value in arguments.items() if getattr(value, "shape", ())[:2] == (batch, length)]
-    instance = call.instance_for(arguments)
-    whole = _output(call.forward(instance, {**arguments, **(each.flags if each.run == call.forward else {})}))
+    made = call.instance_for(arguments)
+    whole = _output(call.forward(made, {**arguments, **(each.flags if each.run == call.forward else {})}))
 
     def continued(ends: Sequence[int]) -> bool:
         """Return True if the outputs differ after passes that end at these positions."""
         start, answer = 0, None
+        instance = made if each.cache else copy.deepcopy(made)
         for end in ends:
             given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
             if answer is None:

@@ -151,11 +151,12 @@ def _until_right(trials: Iterator[Trial]) -> list[Trial]:
 
 
 def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
-    """Drop the trials whose conventions cannot express operands that others can, such as masks."""
+    """Drop the trials whose conventions cannot express operands that others can, such as masks, except others that raise for every probe."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
     operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
-    every = set().union(*operands)
-    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == every] or list(trials)
+    answering = [roles for trial, roles in zip(trials, operands, strict=True) if trial.has_answers]
+    every = set().union(*(answering or operands))
+    return [trial for trial, roles in zip(trials, operands, strict=True) if roles >= every] or list(trials)
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
