@@ -39,6 +39,62 @@ def most_frequent(ids):
 
 PROGRAMS = (
     Program(
+        "train_bpe",
+        "bpe_train",
+        """
+def train_bpe(text, num_merges):
+    characters = sorted(set(text))
+    vocab = dict(enumerate(characters))
+    ids, merges = [characters.index(each) for each in text], {}
+    for _ in range(num_merges):
+        counts = {}
+        for pair in zip(ids, ids[1:]):
+            counts[pair] = counts.get(pair, 0) + 1
+        best = max(counts, key=counts.get, default=None)
+        if best is None or counts[best] < 2:
+            break
+        token = len(vocab)
+        vocab[token], merges[best] = vocab[best[0]] + vocab[best[1]], token
+        joined, i = [], 0
+        while i < len(ids):
+            is_pair = tuple(ids[i : i + 2]) == best
+            joined.append(token if is_pair else ids[i])
+            i += 2 if is_pair else 1
+        ids = joined
+    return {"vocab": vocab, "merges": merges, "ids": ids}
+""",
+        (("i += 2 if is_pair else 1", "i += 1"), ("max(counts", "min(counts"), ("range(num_merges)", "range(num_merges - 1)")),
+    ),
+    Program(
+        "train_bpe_on_counts",
+        "bpe_train",
+        """
+from collections import Counter
+
+def train_bpe_on_counts(pre_token_counts, num_merges):
+    merges, words = [], dict(pre_token_counts)
+    for _ in range(num_merges):
+        pairs = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                pairs[pair] += count
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        words = {merged(word, best): count for word, count in words.items()}
+    return merges
+
+def merged(word, pair):
+    out = []
+    for token in word:
+        if out and (out[-1], token) == pair:
+            out[-1] = pair[0] + pair[1]
+        else:
+            out.append(token)
+    return tuple(out)
+""",
+        (("pairs[pair] += count", "pairs[pair] += 1"), ("(pairs[pair], pair)", "(-pairs[pair], pair)")),
+    ),
+    Program(
         "BytePairTokenizer",
         "bpe_train",
         f"""{TRAINING}
