@@ -39,6 +39,93 @@ def most_frequent(ids):
 
 PROGRAMS = (
     Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class BPETokenizerParams:
+    vocab: dict[int, bytes]
+    merges: dict[tuple[int, int], int]
+
+def merge(ids, pair, token):
+    out = []
+    for each in ids:
+        if out and (out[-1], each) == pair:
+            out[-1] = token
+        else:
+            out.append(each)
+    return out
+
+class BPETokenizer:
+    def __init__(self, params: BPETokenizerParams):
+        self.params = params
+
+    def encode(self, string):
+        ids = list(string.encode("utf-8"))
+        for pair, token in self.params.merges.items():
+            ids = merge(ids, pair, token)
+        return ids
+
+    def decode(self, indices):
+        return b"".join(map(self.params.vocab.get, indices)).decode("utf-8", errors="replace")
+""",
+        (
+            ("self.params.merges.items()", "reversed(self.params.merges.items())"),
+            ("map(self.params.vocab.get, indices)", "map(self.params.vocab.get, indices[::-1])"),
+            ("ids = merge(ids, pair, token)", "merge(ids, pair, token)"),
+        ),
+    ),
+    Program(
+        "CharacterPairs",
+        "bpe_tokenizer",
+        """
+def merge(ids, pair, token):
+    out = []
+    for each in ids:
+        if out and (out[-1], each) == pair:
+            out[-1] = token
+        else:
+            out.append(each)
+    return out
+
+class CharacterPairs:
+    def __init__(self, characters, merges):
+        self.ids, self.merges = {each: place for place, each in enumerate(characters)}, merges
+        self.vocab = dict(enumerate(characters))
+        for (first, second), token in merges.items():
+            self.vocab[token] = self.vocab[first] + self.vocab[second]
+
+    @classmethod
+    def from_text(cls, text, num_merges=100):
+        characters = sorted(set(text))
+        ids, merges = [characters.index(each) for each in text], {}
+        for token in range(len(characters), len(characters) + num_merges):
+            counts = {}
+            for pair in zip(ids, ids[1:]):
+                counts[pair] = counts.get(pair, 0) + 1
+            best = max(counts, key=counts.get)
+            merges[best] = token
+            ids = merge(ids, best, token)
+        return cls(characters, merges)
+
+    def encode(self, text):
+        ids = [self.ids[each] for each in text]
+        for pair, token in self.merges.items():
+            ids = merge(ids, pair, token)
+        return ids
+
+    def decode(self, ids):
+        return "".join(self.vocab[each] for each in ids)
+""",
+        (
+            ("in self.merges.items()", "in reversed(self.merges.items())"),
+            ("self.vocab[first] + self.vocab[second]", "self.vocab[second] + self.vocab[first]"),
+            ("max(counts", "min(counts"),
+        ),
+    ),
+    Program(
         "train_bpe",
         "bpe_train",
         """
