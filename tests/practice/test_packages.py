@@ -120,7 +120,7 @@ def softmax(x):
     assert statuses(tmp_path, text)["relu"].is_correct
     assert statuses(tmp_path, text)["softmax"].status == "could not run"
     assert statuses(tmp_path, text.replace("(x > 0)", "(x < 0)"))["relu"].status == "wrong"
-    compiled = text.replace("log_shapes(level=\"debug\")", "check_and_jit(0)").replace("log_shapes", "check_and_jit")
+    compiled = text.replace('log_shapes(level="debug")', "check_and_jit(0)").replace("log_shapes", "check_and_jit")
     assert statuses(tmp_path, compiled)["relu"].is_correct
 
 

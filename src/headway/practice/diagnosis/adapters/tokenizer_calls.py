@@ -286,7 +286,11 @@ class TokenizerCall(Call):
 
 def _makes_instances(value: Any, method: str) -> bool:
     """Return True for a training method of the class itself, which returns a tokenizer."""
-    return bool(method) and isinstance(inspect.getattr_static(value, method), classmethod) and "cls(" in inspect.getsource(getattr(value, method))
+    return (
+        bool(method)
+        and isinstance(inspect.getattr_static(value, method), classmethod)
+        and "cls(" in inspect.getsource(getattr(value, method))
+    )
 
 
 def _holders(subject: Subject) -> dict[str, Any]:
