@@ -120,6 +120,8 @@ def softmax(x):
     assert statuses(tmp_path, text)["relu"].is_correct
     assert statuses(tmp_path, text)["softmax"].status == "could not run"
     assert statuses(tmp_path, text.replace("(x > 0)", "(x < 0)"))["relu"].status == "wrong"
+    compiled = text.replace('log_shapes(level="debug")', "check_and_jit(0)").replace("log_shapes", "check_and_jit")
+    assert statuses(tmp_path, compiled)["relu"].is_correct
 
 
 def test_values_that_a_file_chooses_are_known_although_it_does_not_run(tmp_path):

@@ -183,6 +183,42 @@ def transformer_block(params, x, n_heads):
 
 PROGRAMS = (
     Program(
+        "MultiHeadAttention",
+        "stacked_heads_attention",
+        """
+import torch
+import torch.nn as nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, dims, d_model):
+        super().__init__()
+        self.Wq, self.Wk, self.Wv = nn.Linear(d_model, dims), nn.Linear(d_model, dims), nn.Linear(d_model, dims)
+        self.dims = dims
+
+    def forward(self, x):
+        weights = torch.softmax(self.Wq(x) @ self.Wk(x).transpose(1, 2) * self.dims**-0.5, dim=-1)
+        return weights @ self.Wv(x)
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.heads = nn.ModuleList([SelfAttention(d_model // num_heads, d_model) for _ in range(num_heads)])
+
+    def forward(self, x):
+        for place, head in enumerate(self.heads):
+            if not place:
+                found = head(x)
+            else:
+                found = torch.cat((found, head(x)), 2)
+        return found
+""",
+        (
+            ("torch.cat((found, head(x)), 2)", "torch.cat((found, self.heads[0](x)), 2)"),
+            ("self.dims**-0.5, dim=-1", "self.dims**-0.5, dim=1"),
+            ("@ self.Wv(x)", "@ self.Wk(x)"),
+        ),
+    ),
+    Program(
         "CausalSelfAttention",
         "self_attention",
         GIVEN_MASK,

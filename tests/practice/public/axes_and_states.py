@@ -163,6 +163,38 @@ def adam(w, dw, config=None):
         (('1 - config["beta2"] ** config["t"]', '1 - config["beta1"] ** config["t"]'), ("dw**2", "dw")),
     ),
     Program(
+        "sgd",
+        "sgd_optimizer",
+        """
+import numpy as np
+
+def sgd(w, dw, config=None):
+    config = {} if config is None else config
+    config.setdefault("learning_rate", 1e-2)
+    w -= config["learning_rate"] * dw
+    return w, config
+""",
+        (("w -= ", "w += "), ('w -= config["learning_rate"] * dw', "w -= dw")),
+    ),
+    Program(
+        "momentum_update",
+        "sgd_optimizer",
+        """
+import numpy as np
+
+def momentum_update(theta, grad, config):
+    velocity = config.get("velocity", np.zeros_like(theta))
+    config["velocity"] = velocity = config.get("momentum", 0.9) * velocity - config["lr"] * grad
+    return theta + velocity, config
+""",
+        (
+            ('config.get("velocity", np.zeros_like(theta))', "np.zeros_like(theta)"),
+            ('- config["lr"]', '+ config["lr"]'),
+            ("theta + velocity", "theta - velocity"),
+            ("theta + velocity", "velocity"),
+        ),
+    ),
+    Program(
         "Adam",
         "adam_optimizer",
         """

@@ -215,6 +215,26 @@ class PositionalEncoding:  # an array of a plain class, which may be learned as 
         (("np.arange(0, d_model, 2) * -", "np.arange(0, d_model, 2) / -"), ("np.cos(position * div_term)", "np.cos(position / div_term)")),
     ),
     Program(
+        "encode_positions",
+        "sinusoidal_positions",
+        """
+import jax.numpy as jnp
+from no_such_package import check_and_compile
+
+@check_and_compile(0)
+def encode_positions(input_embedding, position, max_wavelength=10000.0):
+    width = input_embedding.shape[-1]
+    angles = position[..., None] / max_wavelength ** (jnp.arange(0, width, 2) / width)
+    waves = input_embedding.at[..., 0::2].add(jnp.sin(angles))
+    return waves.at[..., 1::2].add(jnp.cos(angles[..., : width // 2]))
+""",
+        (
+            ("waves = input_embedding.at[..., 0::2].add", "waves = input_embedding.at[..., 0::2].set"),
+            ("(0, width, 2) / width", "(0, width // 2) / width"),
+            ("jnp.cos(", "jnp.sin("),
+        ),
+    ),
+    Program(
         "add_patch_positions",
         "learned_positions",
         """

@@ -39,6 +39,149 @@ def most_frequent(ids):
 
 PROGRAMS = (
     Program(
+        "BPETokenizer",
+        "bpe_tokenizer",
+        """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class BPETokenizerParams:
+    vocab: dict[int, bytes]
+    merges: dict[tuple[int, int], int]
+
+def merge(ids, pair, token):
+    out = []
+    for each in ids:
+        if out and (out[-1], each) == pair:
+            out[-1] = token
+        else:
+            out.append(each)
+    return out
+
+class BPETokenizer:
+    def __init__(self, params: BPETokenizerParams):
+        self.params = params
+
+    def encode(self, string):
+        ids = list(string.encode("utf-8"))
+        for pair, token in self.params.merges.items():
+            ids = merge(ids, pair, token)
+        return ids
+
+    def decode(self, indices):
+        return b"".join(map(self.params.vocab.get, indices)).decode("utf-8", errors="replace")
+""",
+        (
+            ("self.params.merges.items()", "reversed(self.params.merges.items())"),
+            ("map(self.params.vocab.get, indices)", "map(self.params.vocab.get, indices[::-1])"),
+            ("ids = merge(ids, pair, token)", "merge(ids, pair, token)"),
+        ),
+    ),
+    Program(
+        "CharacterPairs",
+        "bpe_tokenizer",
+        """
+def merge(ids, pair, token):
+    out = []
+    for each in ids:
+        if out and (out[-1], each) == pair:
+            out[-1] = token
+        else:
+            out.append(each)
+    return out
+
+class CharacterPairs:
+    def __init__(self, characters, merges):
+        self.ids, self.merges = {each: place for place, each in enumerate(characters)}, merges
+        self.vocab = dict(enumerate(characters))
+        for (first, second), token in merges.items():
+            self.vocab[token] = self.vocab[first] + self.vocab[second]
+
+    @classmethod
+    def from_text(cls, text, num_merges=100):
+        characters = sorted(set(text))
+        ids, merges = [characters.index(each) for each in text], {}
+        for token in range(len(characters), len(characters) + num_merges):
+            counts = {}
+            for pair in zip(ids, ids[1:]):
+                counts[pair] = counts.get(pair, 0) + 1
+            best = max(counts, key=counts.get)
+            merges[best] = token
+            ids = merge(ids, best, token)
+        return cls(characters, merges)
+
+    def encode(self, text):
+        ids = [self.ids[each] for each in text]
+        for pair, token in self.merges.items():
+            ids = merge(ids, pair, token)
+        return ids
+
+    def decode(self, ids):
+        return "".join(self.vocab[each] for each in ids)
+""",
+        (
+            ("in self.merges.items()", "in reversed(self.merges.items())"),
+            ("self.vocab[first] + self.vocab[second]", "self.vocab[second] + self.vocab[first]"),
+            ("max(counts", "min(counts"),
+        ),
+    ),
+    Program(
+        "train_bpe",
+        "bpe_train",
+        """
+def train_bpe(text, num_merges):
+    characters = sorted(set(text))
+    vocab = dict(enumerate(characters))
+    ids, merges = [characters.index(each) for each in text], {}
+    for _ in range(num_merges):
+        counts = {}
+        for pair in zip(ids, ids[1:]):
+            counts[pair] = counts.get(pair, 0) + 1
+        best = max(counts, key=counts.get, default=None)
+        if best is None or counts[best] < 2:
+            break
+        token = len(vocab)
+        vocab[token], merges[best] = vocab[best[0]] + vocab[best[1]], token
+        joined, i = [], 0
+        while i < len(ids):
+            is_pair = tuple(ids[i : i + 2]) == best
+            joined.append(token if is_pair else ids[i])
+            i += 2 if is_pair else 1
+        ids = joined
+    return {"vocab": vocab, "merges": merges, "ids": ids}
+""",
+        (("i += 2 if is_pair else 1", "i += 1"), ("max(counts", "min(counts"), ("range(num_merges)", "range(num_merges - 1)")),
+    ),
+    Program(
+        "train_bpe_on_counts",
+        "bpe_train",
+        """
+from collections import Counter
+
+def train_bpe_on_counts(pre_token_counts, num_merges):
+    merges, words = [], dict(pre_token_counts)
+    for _ in range(num_merges):
+        pairs = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:]):
+                pairs[pair] += count
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        words = {merged(word, best): count for word, count in words.items()}
+    return merges
+
+def merged(word, pair):
+    out = []
+    for token in word:
+        if out and (out[-1], token) == pair:
+            out[-1] = pair[0] + pair[1]
+        else:
+            out.append(token)
+    return tuple(out)
+""",
+        (("pairs[pair] += count", "pairs[pair] += 1"), ("(pairs[pair], pair)", "(-pairs[pair], pair)")),
+    ),
+    Program(
         "BytePairTokenizer",
         "bpe_train",
         f"""{TRAINING}

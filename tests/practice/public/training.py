@@ -6,6 +6,24 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
+        "generate_text",
+        "generate",
+        """
+import torch
+
+@torch.no_grad()
+def generate_text(model, tokenizer, prompt, max_new_tokens, context_size):
+    ids = tokenizer.encode(prompt)
+    for _ in range(max_new_tokens):
+        token = int(model(torch.tensor([ids[-context_size:]]))[0, -1].argmax())
+        if token == tokenizer.eot_token_id:
+            break
+        ids.append(token)
+    return tokenizer.decode(ids)
+""",
+        (("[0, -1].argmax()", "[0, 0].argmax()"), ("ids[-context_size:]", "ids[:context_size]")),
+    ),
+    Program(
         "cross_entropy_loss",
         "cross_entropy",
         """

@@ -78,10 +78,20 @@ WITHOUT_LAST_MATRIX = ("self_attention", "cross_attention")
 """Exercises in which an output projection is optional."""
 
 
+STACKED = r"(?s)\A(?!.*Linear\().*\[\s*\w+\([^\[\]]*\)\s*for \w+ in range\(.*\b(cat|concat(enate)?)\("
+"""Pattern of the source of a class that concatenates the outputs of a list of single heads, and has no layer of its own."""
+
+
 def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
-    """Return a subject without its last matrix as not understood if a correct caller applies that matrix itself."""
+    """Return a subject without its last matrix as not understood if a correct caller applies that matrix itself.
+
+    A list of single heads needs none.
+    """
     if not {cause.name for cause in each.verdict.causes} & PARTIAL:
         return each
+    if inspect.isclass(each.subject.value) and re.search(STACKED, each.subject.own_source):
+        right = correct_as_is(each.subject, by_name("stacked_heads_attention"))
+        return each if right is None else replace(each, verdict=right, is_at_fault=False)
     callers = [other for other in judged if other.verdict.is_correct and _calls(other.subject, each.subject.name)]
     if not callers:
         return each

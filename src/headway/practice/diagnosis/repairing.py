@@ -145,7 +145,9 @@ def with_repair(
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     extent = Extent(is_single=is_single, is_doubted=is_open)
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
-    if isinstance(repair, PartOfRepair) and any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names):
+    if isinstance(repair, PartOfRepair) and (
+        _is_explained(verdict, repair) or any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names)
+    ):
         repair = None  # the known mistake alone explains the outputs
     if isinstance(repair, PartOfRepair):
         return replace(verdict, status="wrong", causes=(repair.cause,), notes=())
@@ -177,6 +179,12 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
     """Return True if the causes explain fewer than half of the outputs that the repair makes right."""
     is_proved = any(cause.proof.en for cause in verdict.causes)
     return is_proved and verdict.trial is not None and 2 * len(verdict.trial.probes) < repair.num_probes
+
+
+def _is_explained(verdict: Verdict, repair: Repair) -> bool:
+    """Return True if a single known mistake is certain, and no coincidence."""
+    is_certain = verdict.status == "wrong" and verdict.confidence == "certain" and len(verdict.causes) == 1
+    return is_certain and bool(verdict.causes[0].proof.en) and not _is_coincidence(verdict, repair)
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -170,6 +170,20 @@ def _counted_words(inputs: Inputs) -> Inputs | None:
     return None if inputs.get("special_tokens") else inputs | {"text": dict(words)}
 
 
+def _counted_cut(as_key: Callable[[str], Any]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding of a text as its words with their counts, cut as GPT-2 does and each in the form of a key; None with special tokens."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        return None if inputs.get("special_tokens") else inputs | {"text": Counter(map(as_key, cut(inputs["text"])))}
+
+    return encode
+
+
+OF_COUNTED = r"\b\w*(vocab|words?|freqs?|counts?|pre_?tok\w*)\.items\(\)"
+"""Pattern of the source that goes through words with their counts."""
+KEYS: Sequence[Callable[[str], Any]] = (lambda word: tuple(word.encode("utf-8")), lambda word: tuple(as_bytes(word)))
+"""Words as tuples of the numbers of their bytes, and of the bytes."""
+
 SOURCES = optional(
     Convention(encode=lambda inputs: without(inputs, "text") | {"input_path": _file_with(inputs["text"])}, role="input_path"),
     Convention(
@@ -183,6 +197,12 @@ SOURCES = optional(
         named=r"vocab|words?|freq|counts|splits",
         file_source=ENDS_WORDS,
         steps=OF_ENDED_WORDS,
+    ),
+    *(
+        Convention(
+            TEXTS["takes_counted_bytes"], _counted_cut(as_key), role="text", named=r"vocab|words?|freq|counts|pre_?tok", source=OF_COUNTED
+        )
+        for as_key in KEYS
     ),
     Convention(TEXTS["takes_list_texts"], changed(text=lambda text: [text]), role="text", named=r"texts|corpus|docs|data|lines"),
 )
@@ -213,7 +233,7 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
     return decode
 
 
-OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte|encod))"
+OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte|encod))|sorted\((list\()?set\("
 UNCUT = r"\A(?!(.|\n)*(\bdef [^)]*special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 TIES = optional(
     Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),

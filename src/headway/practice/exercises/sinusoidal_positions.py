@@ -173,7 +173,8 @@ def _sum_of(answer: Any, inputs: Inputs) -> Any:
 
 
 def _as_positions(inputs: Inputs) -> Inputs:
-    return inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if inputs.get("x") is None else inputs
+    x = inputs.get("x")
+    return inputs | {"seq_len": numpy.arange(inputs["seq_len"] if x is None else x.shape[-2])}
 
 
 def _rows_first(inputs: Inputs) -> Inputs | None:

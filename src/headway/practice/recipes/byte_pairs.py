@@ -111,6 +111,8 @@ def from_alphabet(answer: Any) -> Any:
 
 def read_merges(answer: Any) -> Any:
     """Return merges in any form as a tuple of byte pairs; other values unchanged."""
+    if isinstance(answer, dict) and _is_merges(answer.get("merges")):  # with the vocabulary and what else is known
+        return read_merges(_of_texts(answer["merges"], answer.get("vocab")))
     if isinstance(answer, tuple) and len(answer) == 2 and any(isinstance(part, dict) for part in answer):
         merges = [part for part in answer if _is_merges(part)]
         return read_merges(merges[0]) if len(merges) == 1 else answer
@@ -130,6 +132,15 @@ def read_merges(answer: Any) -> Any:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
         return answer
     return _as_bytes_pairs(answer)
+
+
+def _of_texts(merges: Any, vocab: Any) -> Any:
+    """Return merges with texts in place of ids if the vocabulary has a text for each id, as it may begin with characters; others unchanged."""
+    if not (isinstance(vocab, dict) and isinstance(merges, dict) and all(isinstance(token, str) for token in vocab.values())):
+        return merges
+    if not all(part in vocab for pair in merges for part in pair):
+        return merges
+    return {tuple(vocab[part].encode("utf-8") for part in pair): place for pair, place in merges.items()}
 
 
 def _are_numbered(answer: Any) -> bool:

@@ -41,6 +41,15 @@ class ToyTokenizer:
     pad_token_id = NO_TOKEN
     all_special_ids: tuple[int, ...] = ()
 
+    def __getattr__(self, name: str) -> int:
+        """Return the id of a special token by its name, such as `eot_token_id`.
+
+        Errors   AttributeError for other names
+        """
+        if re.fullmatch(r"[a-z]+(_token)?_id", name) is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.token_to_id(name)
+
     def encode(self, text: str, *options: Any, return_tensors: str | None = None, **named: Any) -> Any:
         """Return the token ids of a text: a list, or one row of an array of the library that is named as in transformers."""
         ids = Ids(ord(letter) - FIRST for letter in text if letter >= "a")

@@ -66,7 +66,7 @@ MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum
 SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
 MEAN_HAT, SQUARE_HAT = Role("mean_hat", ("m_hat", "mhat")), Role("square_hat", ("v_hat", "vhat"))
 COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
-STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt".split()))
+STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt config cfg optim_config".split()))
 NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
 CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
@@ -85,8 +85,8 @@ OBJECTS = {
 }
 """Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
 
-CONFIG = r"(cli_?)?args|cfg|config|hparams|settings|options|opts"
-"""Pattern of the name of a constructor's parameter that holds settings as attributes."""
+CONFIG = r"(cli_?)?args|cfg|(optim_)?config|hparams|settings|options|opts"
+"""Pattern of the name of a parameter that holds settings."""
 
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
@@ -297,12 +297,16 @@ class OptimizerCall(Call):
         """Return a function that takes one step of all parameters.
 
         The moments and the step count are in a dict, under its keys in the source, or in an object of the class that annotates the state.
+        A dict that holds the settings as well has nothing else before the first step.
         """
         name = next(name for name, role in bound.role_of.items() if role is STATE)
+        in_state, settings = (settings, {}) if keyed_settings(self.subject) else ({}, settings)
         form = self._form_of_state(name)
         keys = dict.fromkeys(_fields_of(form) or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
         groups = [[each] for each in points] if self.holds == "single" else [points]
-        helds = [self._empty_state(group, keys, form) for group in groups]
+        helds = [
+            {"points": self._form(group), "state": dict(in_state)} if in_state else self._empty_state(group, keys, form) for group in groups
+        ]
 
         def take(gradients: list[Any]) -> list[Any]:
             given = [[each] for each in gradients] if self.holds == "single" else [gradients]
@@ -400,7 +404,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
         binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})
         return [Call(subject, binding, library)]
-    named = bind_parameters([each.replace(default=None) for each in subject.parameters], OF_MOMENTUM if "momentum" in roles else SETTINGS)
+    taken_settings = keyed_settings(subject) or subject.parameters
+    named = bind_parameters([each.replace(default=None) for each in taken_settings], OF_MOMENTUM if "momentum" in roles else SETTINGS)
     assert named is not None  # every parameter has a default
     settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
     of_rate = [
@@ -425,16 +430,28 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=turned_off) for form in forms]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:
-        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("dict", "single")]
+        forms = ("single",) if keyed_settings(subject) else ("dict", "single")
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
 
 
+KEY = r"(?:\[|\.(?:get|setdefault)\()['\"](\w+)['\"]"
+"""Pattern of a key that is read from a dict, or given a default."""
+
+
+def keyed_settings(subject: Subject) -> list[inspect.Parameter]:
+    """Return a parameter for each key of the dict that holds a function's settings and its state, such as CS231n's `config`; none without one."""
+    names = [] if inspect.isclass(subject.value) else [each.name for each in subject.parameters if re.fullmatch(CONFIG, each.name)]
+    keys = dict.fromkeys(key for name in names for key in re.findall(rf"\b{name}{KEY}", subject.own_source))
+    return [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in keys]
+
+
 def _configs(subject: Subject) -> dict[str, dict[str, str]]:
     """Return the required parameters that hold settings as attributes, with the role of each attribute that the source reads."""
     names = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
-    read = {name: re.findall(rf"\b{name}\.(\w+)", subject.own_source) for name in names}
+    read = {name: re.findall(rf"\b{name}\.(?!get\b|setdefault\b)(\w+)", subject.own_source) for name in names}
     return {
         name: {each: role.name for each in fields for role in SETTINGS if fits_name(each, role)} for name, fields in read.items() if fields
     }

@@ -8,7 +8,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,9 @@ UNITS = r"(?i)list\[list\[int\]\]"
 HELD = (VOCAB, MERGES, SPECIAL, SPECIAL_IDS, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
 
+TRAINED = (CORPUS, WORDS, PATH, VOCAB_SIZE, NUM_MERGES, FEWEST, SPECIAL)
+"""Operands of a method that trains a tokenizer."""
+
 UNKNOWN = r"(?i)<\|?unk(nown)?\|?>|\[unk\]"
 """Pattern of the token in place of characters that a tokenizer was not trained on."""
 
@@ -207,8 +210,11 @@ class TokenizerCall(Call):
     def _made(self, arguments: Mapping[str, Any], folder: Path) -> tuple[Any, Any]:
         """Return the tokenizer, and what its training returns: its merges, if it keeps none."""
         value, known = self.subject.value, self._known(arguments, folder) | {NAME.name: "tokenizer"}
+        method = first_method(value, TRAINING)
+        if not self.given and _makes_instances(value, method):
+            return self._trained(getattr(value, method), parameters_of(getattr(value, method)), TRAINED, known), None
         roles = HELD if self.given else (VOCAB_SIZE, NUM_MERGES, FEWEST, SPECIAL, CORPUS, WORDS, PATH, NAME)
-        parameters = self.subject.parameters
+        parameters = constructor_parameters(self.subject)
         if not self.given:  # what training learns may be given instead
             parameters = [
                 each for each in parameters if not (each.default is None and any(fits_name(each.name, role) for role in (VOCAB, MERGES)))
@@ -219,36 +225,32 @@ class TokenizerCall(Call):
         if _needs_special(self.subject.parameters, constructor):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
-        tokenizer = value(**{name: known[role] for name, role in given.items()})
+        tokenizer = value(**_packed(self.subject, {name: known[role] for name, role in given.items()}))
         if self.base == OWN_SPECIAL and "vocab_size" in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
             tokenizer = value(**{name: known[role] for name, role in given.items()})
-        method = first_method(value, TRAINING)
         if self.given or not method:
             return tokenizer, None
         if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
-        rest = [
-            role
-            for role in (CORPUS, WORDS, PATH, VOCAB_SIZE, NUM_MERGES, FEWEST, SPECIAL)
-            if role is SPECIAL or not constructor.takes(role.name)
-        ]
-        taken = parameters_of(getattr(value, method), is_bound=True)
-        bound = bind_parameters(taken, rest)
+        rest = [role for role in TRAINED if role is SPECIAL or not constructor.takes(role.name)]
+        return tokenizer, self._trained(getattr(tokenizer, method), parameters_of(getattr(value, method), is_bound=True), rest, known)
+
+    def _trained(self, train: Callable[..., Any], taken: Sequence[inspect.Parameter], roles: Sequence[Role], known: dict[str, Any]) -> Any:
+        """Return what a training method returns for the operands that it takes."""
+        bound = bind_parameters(taken, roles)
         if bound is None:
-            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=train.__name__))
         if _needs_special(taken, bound):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         given = {name: role.name for name, role in bound.role_of.items() if known.get(role.name) is not None}
-        train = getattr(tokenizer, method)
         try:
-            learned = train(**{name: known[role] for name, role in given.items()})
+            return train(**{name: known[role] for name, role in given.items()})
         except OSError as error:  # it takes the name of a file under the name of a text
             if not isinstance(error.filename, str) or error.filename != known["corpus"]:
                 raise
             files.write_text(Path(known["path"]), known["corpus"])
-            learned = train(**{name: known["path" if role == CORPUS.name else role] for name, role in given.items()})
-        return tokenizer, learned
+            return train(**{name: known["path" if role == CORPUS.name else role] for name, role in given.items()})
 
     def _known(self, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         specials = arguments.get("special_tokens")
@@ -280,6 +282,46 @@ class TokenizerCall(Call):
             "min_frequency": 1,
             "special_tokens": specials,
         }
+
+
+def _makes_instances(value: Any, method: str) -> bool:
+    """Return True for a training method of the class itself, which returns a tokenizer."""
+    return (
+        bool(method)
+        and isinstance(inspect.getattr_static(value, method), classmethod)
+        and "cls(" in inspect.getsource(getattr(value, method))
+    )
+
+
+def _holders(subject: Subject) -> dict[str, Any]:
+    """Return the dataclasses of a vocabulary and merges that a constructor takes, by its parameters: `params: BPETokenizerParams`."""
+    kinds = {
+        each.name: getattr(subject.module, each.annotation, None) if isinstance(each.annotation, str) else each.annotation
+        for each in subject.parameters
+    }
+    return {name: kind for name, kind in kinds.items() if inspect.isclass(kind) and is_dataclass(kind) and _holds_both(kind)}
+
+
+def _holds_both(kind: Any) -> bool:
+    names = [field.name for field in fields(kind)]
+    return len(names) == 2 and all(any(fits_name(name, role) for name in names) for role in (VOCAB, MERGES))
+
+
+def constructor_parameters(subject: Subject) -> list[inspect.Parameter]:
+    """Return the parameters of a tokenizer's constructor, with the fields of a dataclass of vocabulary and merges in its place."""
+    holders, found = _holders(subject), list[inspect.Parameter]()
+    for each in subject.parameters:
+        held = fields(holders[each.name]) if each.name in holders else ()
+        found += [inspect.Parameter(field.name, each.KEYWORD_ONLY, annotation=field.type) for field in held] or [each]
+    return found
+
+
+def _packed(subject: Subject, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the fields of a dataclass in one object."""
+    found = dict(given)
+    for name, kind in _holders(subject).items():
+        found[name] = kind(**{field.name: found.pop(field.name) for field in fields(kind)})
+    return found
 
 
 def _as_called(method: Callable[..., Any], learned: Any) -> Callable[..., Any]:
@@ -328,7 +370,7 @@ def _as_text(decoded: Any) -> Any:
 
 def _annotated(subject: Subject) -> list[str]:
     """Return the forms of vocabulary and merges that suit the annotations of a constructor; all of them if none does."""
-    known = {role: next((each for each in subject.parameters if fits_name(each.name, role)), None) for role in (VOCAB, MERGES)}
+    known = {role: next((each for each in constructor_parameters(subject) if fits_name(each.name, role)), None) for role in (VOCAB, MERGES)}
     words = {role: set(re.findall(TYPES, str(each.annotation))) for role, each in known.items() if each is not None}
     suiting = [form for form in GIVEN if all(not named or named == _types_of(form)[role.name] for role, named in words.items())]
     return suiting or [*GIVEN]
@@ -357,14 +399,15 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         )
     if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return []
-    required = bind_parameters(subject.parameters, HELD, unnamed=())
+    parameters = constructor_parameters(subject)
+    required = bind_parameters(parameters, HELD, unnamed=())
     takes_special = any(fits_name(each.name, role) and not _has_own(each) for each in subject.parameters for role in (SPECIAL, SPECIAL_IDS))
     special = ("special_tokens",) if takes_special else ()
     if required is not None and (required.takes("merges") or required.takes("merges_path")):
         binding = Binding({name: roles[name] for name in ("text", "merges", *special)})
         forms = _annotated(subject) if required.takes("merges") else [*IN_FILES]
         calls: list[Call] = [TokenizerCall(subject, binding, library, given=form) for form in forms]
-        needed = {each.name for each in subject.parameters if each.default is each.empty}
+        needed = {each.name for each in parameters if each.default is each.empty}
         return calls if needed & {*required.role_of} else [*calls, *_trained_calls(subject, roles, library)]
     return _trained_calls(subject, roles, library)
 

@@ -42,7 +42,19 @@ PAIRS = ("pair_counts", "merge_pair")
 CALLED_OF_INSTANCES = r"__\w+__|forward|call|backward|get_\w+_embeddings|prepare_inputs\w*"
 """Pattern of the names of methods that are the call of their class, or give access to a part of it."""
 
-TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
+TRAINING = (
+    "train",
+    "fit",
+    "train_from_text",
+    "learn",
+    "train_bpe",
+    "learn_bpe",
+    "build_vocab",
+    "train_tokenizer",
+    "build",
+    "from_text",
+    "from_corpus",
+)
 ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "encoder", "__call__")
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text", "decoder")
 """Names of the methods of a tokenizer."""

@@ -110,7 +110,7 @@ class Placeholder:
 
         Errors   ModuleNotFoundError
         """
-        if re.fullmatch(OBSERVING, self._name) and all(isinstance(each, str) or callable(each) for each in arguments):
+        if re.fullmatch(OBSERVING, self._name) and all(isinstance(each, str | int) or callable(each) for each in arguments):
             return next(filter(callable, arguments), self)
         if self._package in ANNOTATING:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
