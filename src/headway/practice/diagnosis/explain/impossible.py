@@ -229,7 +229,7 @@ def _method(file: File, owner: type, name: str, shown: str) -> tuple[str, Callab
 
 def _calls_otherwise(owner: type) -> bool:
     """Return True for a class of the learner's that changes how instances are made, or how a module of PyTorch is called."""
-    own = [each for each in (*owner.__mro__, *type(owner).__mro__) if each.__module__ == owner.__module__]
+    own = [each for each in (*owner.__mro__, *inspect.getmro(type(owner))) if each.__module__ == owner.__module__]
     changed = ("__new__", "__call__") if _is_torch(owner) else ("__new__",)
     return type(owner) in own or any(name in vars(each) for each in own for name in changed)
 
