@@ -139,9 +139,39 @@ def test_a_library_function_without_an_operand_that_it_needs_is_a_mistake(tmp_pa
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_TypeError", 8)
 
 
-def test_an_own_function_without_an_operand_says_nothing_about_the_file(tmp_path):
+def test_a_call_of_an_own_function_without_an_operand_is_a_mistake(tmp_path):
     own = "\n    def halved(x, by):\n        return x / by\n\n    def softmax(x):\n        return halved(x)\n"
+    verdict = checked(tmp_path, own)["softmax"]
+    assert (verdict.status, verdict.causes[0].line) == ("wrong", 6)
+    assert verdict.causes[0].says.en == "halved(x) raises TypeError: halved takes (x, by)"
+
+
+def test_an_own_function_with_operands_from_a_dictionary_says_nothing_about_the_file(tmp_path):
+    own = "\n    def halved(x, by):\n        return x / by\n\n    def softmax(x, **given):\n        return halved(x, **given)\n"
     assert checked(tmp_path, own)["softmax"].status == "could not run"
+
+
+@pytest.mark.slow
+def test_names_that_nothing_has_are_repaired_with_those_that_are_meant(tmp_path):
+    text = """
+        import torch
+        from torch import nn
+
+        class LayerNorm(nn.Module):
+            def __init__(self, dim, eps=1e-5):
+                super().__init()
+                self.eps = eps
+                self.gain = nn.Parameter(torch.ones(dim))
+                self.bias = nn.Parameter(torch.zeross(dim))
+
+            def forward(self, x):
+                centred = x - x.mean(-1, keepdim=True)
+                variance = (centred**2).mean(-1, keepdim=True)
+                return self.gain * centred / torch.sqrt(variance + self.eps) + self.bias
+        """
+    verdict = checked(tmp_path, text)["LayerNorm"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 7)
+    assert verdict.repair.says.en == "line 7: super().__init → super().__init__; line 10: torch.zeross → torch.zeros"
 
 
 TWO_NORMS = """

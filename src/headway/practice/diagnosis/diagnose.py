@@ -43,6 +43,7 @@ from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
+from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
@@ -458,7 +459,7 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
 
 
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
-    lacking = undefined(subject)
+    lacking = undefined(subject) or impossible(subject)
     if lacking is not None:
         return Verdict(subject.name, exercise.name, subject.line, "wrong", (lacking,), title=exercise.title)
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"

@@ -25,6 +25,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
+from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
@@ -71,14 +72,14 @@ def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
 def _with_cause_of_text(verdict: Verdict) -> Verdict:
     """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake.
 
-    Such are a name that nothing defines, in what could not run, one layer in all places of a list, masked values that are dropped,
+    Such are a name that nothing defines and a call that always raises, in what could not run, one layer in all places of a list, masked values that are dropped,
     and an argument in the place of another.
     """
     if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
         return verdict
     subject = verdict.trial.call.subject
-    unknown_name = undefined(subject) if verdict.status == "could not run" else None
-    cause = unknown_name or cause_of_text(subject) or misplaced_argument_cause(subject)
+    raising = (undefined(subject) or impossible(subject)) if verdict.status == "could not run" else None
+    cause = raising or cause_of_text(subject) or misplaced_argument_cause(subject)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

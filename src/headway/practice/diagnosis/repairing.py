@@ -16,22 +16,28 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, lacks_weights, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
+from headway.practice.diagnosis.explain.impossible import Impossible, impossibles
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
+from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of
 from headway.practice.diagnosis.repair.remaining import AND_REPAIRED, PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
-from headway.practice.diagnosis.repair.text import applied
+from headway.practice.diagnosis.repair.text import applied, edit_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
+from headway.practice.message import Message
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Repair, Verdict
+
+TEXTS = Texts("diagnosis")
 
 _BEHAVIOUR = frozenset(
     {
@@ -129,6 +135,9 @@ def with_repair(
     error = raised(verdict)
     if type(error) is NameError and not is_undefined(error, subject):
         return verdict  # the file assigns the name in lines that could not run
+    raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []
+    if any(isinstance(each.node, ast.stmt) or each.cause.line in {cause.line for cause in verdict.causes} for each in raising):
+        return _with_meant(verdict, subject, exercise, raising)
     used = [each for each in callees if each[0].name in _used_names(subject) and _keeps_lines(each[1])]
     repaired = _with_edits(subject, used) if used else None
     also_wrong = ALSO_WRONG.format(name=", ".join(each.name for each, _ in used))
@@ -162,6 +171,23 @@ def with_repair(
     notes = (*verdict.notes, also_wrong) if chosen is repaired and not is_also_wrong else verdict.notes
     status = verdict.status if error is not None and refuses(error, subject) else "wrong"
     return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _with_meant(verdict: Verdict, subject: Subject, exercise: Exercise, found: Sequence[Impossible]) -> Verdict:
+    """Return the verdict on a subject with expressions that always raise, with what is meant instead of them if that makes it right."""
+    wrong = replace(verdict, status="wrong", causes=(found[0].cause,), notes=(), difference=None)
+    if not all(each.written for each in found):
+        return wrong
+    edits = tuple(edit_of(each.node, each.written, subject.text) for each in found)
+    texts = [f"{ast.unparse(each.node)} → {each.written}" for each in found]
+    lines = [
+        TEXTS["changed_line"].format(line=each.node.lineno, change=Message(text, text)) for each, text in zip(found, texts, strict=True)
+    ]
+    says = Message("; ".join(each.en for each in lines), "；".join(each.zh for each in lines))
+    repair = Repair(edits, says, len(verdict.trial.probes) if verdict.trial is not None else 0)
+    meant = _with_edits(subject, [(subject, repair)])
+    is_right = meant is not None and _right(meant, recognised(meant) or exercise) is not None
+    return replace(wrong, repair=repair) if is_right else wrong
 
 
 def _right(subject: Subject, exercise: Exercise, *, is_diagnosed: bool = False) -> Verdict | None:

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
 from headway.practice.diagnosis.repair.program import Findings
@@ -35,7 +36,8 @@ EFFORT = 0.4
 def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str]) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
-    A stack or a model that was not judged is wrong if it holds one layer several times, or constructs its parts with arguments in wrong places.
+    A stack or a model that was not judged is wrong if it holds one layer several times, constructs its parts with arguments in wrong places, or
+    makes a call that always raises.
 
     verdicts   on the subjects that were judged
     right      names of the subjects of the file that are right
@@ -58,7 +60,7 @@ def _of_text(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         whole = next((each for each in parts if each.calls in ("stack", "model")), None)
         if whole is None or subject.name in judged:
             continue
-        if (cause := shared_layers_cause(subject) or misplaced_argument_cause(subject)) is not None:
+        if (cause := shared_layers_cause(subject) or misplaced_argument_cause(subject) or impossible(subject)) is not None:
             yield Verdict(subject.name, whole.name, subject.line, "wrong", (cause,), title=whole.title)
 
 

@@ -30,7 +30,7 @@ DYNAMIC = frozenset(("setattr", "__dict__", "globals", "exec"))
 
 def is_undefined(error: BaseException, subject: Subject) -> bool:
     """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines where it is read."""
-    nodes = _nodes_of(subject)
+    nodes = nodes_of(subject)
     if nodes is None:
         return False
     if isinstance(error, UnboundLocalError):
@@ -46,7 +46,7 @@ def is_undefined(error: BaseException, subject: Subject) -> bool:
 
 def undefined(subject: Subject) -> Cause | None:
     """Return the cause of the first name, or attribute of `self`, that a subject reads when it is called and that nothing in the file defines."""
-    nodes = _nodes_of(subject)
+    nodes = nodes_of(subject)
     if nodes is None or any({getattr(node, "id", ""), getattr(node, "attr", "")} & DYNAMIC for node in nodes):
         return None
     known, codes = _globals(subject, nodes), _running(subject)
@@ -60,7 +60,7 @@ def undefined(subject: Subject) -> Cause | None:
     return Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=line)
 
 
-def _nodes_of(subject: Subject) -> list[ast.AST] | None:
+def nodes_of(subject: Subject) -> list[ast.AST] | None:
     """Return the nodes of a subject's file; None if it cannot be read, or imports names that it does not list."""
     nodes = [*ast.walk(parsed(subject.text))]
     return None if not nodes[1:] or any(isinstance(node, ast.alias) and node.name == "*" for node in nodes) else nodes
@@ -69,7 +69,7 @@ def _nodes_of(subject: Subject) -> list[ast.AST] | None:
 def _globals(subject: Subject, nodes: Sequence[ast.AST]) -> set[str]:
     """Return the names that functions of the file can read from outside: those that the module has or may assign, and Python's own."""
     module = nodes[0]
-    stored = {name for node in _outside_functions(module) for name in _defined_names(node)}
+    stored = {name for node in _outside_functions(module) for name in defined_names(node)}
     declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     return {*stored, *declared, *vars(builtins), *(vars(subject.module) if subject.module is not None else ()), "__class__"}
 
@@ -99,6 +99,15 @@ def _running(subject: Subject) -> list[CodeType]:
     return found
 
 
+def running_lines(subject: Subject) -> set[int]:
+    """Return the lines of the file that run when a function is called, or an instance of a class is made and called."""
+    return _lines_of(_running(subject))
+
+
+def _lines_of(codes: Sequence[CodeType]) -> set[int]:
+    return {line for code in codes for _, _, line in code.co_lines() if line is not None}
+
+
 def _names_in(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for each in code.co_consts:
@@ -118,10 +127,10 @@ def _read_globals(codes: Sequence[CodeType]) -> Iterator[tuple[str, int]]:
 def _unset_attributes(subject: Subject, codes: Sequence[CodeType], nodes: Sequence[ast.AST]) -> Iterator[tuple[int, AttributeError]]:
     """Yield the attributes of `self` that a class with a constructor reads and that nothing in the file sets, with their lines."""
     owner = subject.value
-    if not inspect.isclass(owner) or "__init__" not in vars(owner) or not all(_sets_no_others(each, subject) for each in owner.__mro__):
+    if not inspect.isclass(owner) or "__init__" not in vars(owner) or not all(sets_no_others(each, subject) for each in owner.__mro__):
         return
     defined = _attributes_set(owner, nodes) | _held_by_modules(owner)
-    lines = {line for code in codes for _, _, line in code.co_lines()}
+    lines = _lines_of(codes)
     of_inner = {id(inner) for function in nodes if isinstance(function, ast.FunctionDef) for inner in _in_classes(function)}
     for node in nodes:
         if id(node) in of_inner or not is_of_self(node) or not isinstance(node.ctx, ast.Load) or node.lineno not in lines:
@@ -167,7 +176,7 @@ def _is_read_first(error: UnboundLocalError, subject: Subject, nodes: Sequence[a
     return not is_in_loop and not any(first <= each < line for each in stored)
 
 
-def _sets_no_others(owner: type, subject: Subject) -> bool:
+def sets_no_others(owner: type, subject: Subject) -> bool:
     """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
     return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
 
@@ -183,7 +192,7 @@ def _is_known(owner: type, subject: Subject) -> bool:
     return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
 
 
-def _defined_names(node: ast.AST) -> list[str]:
+def defined_names(node: ast.AST) -> list[str]:
     """Return the names that a node defines."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]

@@ -83,6 +83,11 @@ def _reparsed(statement: ast.stmt) -> ast.stmt:
     return ast.parse(ast.unparse(statement)).body[0]
 
 
+def edit_of(node: ast.expr | ast.stmt, written: str, text: str) -> Edit:
+    """Return the edit of a text that writes something else in place of a node of its tree."""
+    return _range(node, node, written, text.splitlines())
+
+
 def _edits(change: Change, lines: Sequence[str]) -> list[Edit]:
     """Return the edits of a change: one for each statement if it rewrites several, so that what is between them stays."""
     if isinstance(change.old, list) and isinstance(change.new, list) and len(change.old) == len(change.new) > 1:

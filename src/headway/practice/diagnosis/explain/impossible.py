@@ -1,0 +1,281 @@
+"""Calls that raise however a program is called: names that a library lacks, values that no call is of, arguments that a function does not take."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+from headway.practice.diagnosis.explain.failure import line_in
+from headway.practice.diagnosis.explain.undefined import defined_names, nodes_of, running_lines, sets_no_others
+from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
+from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.message import EMPTY, describe_error
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+LACKS_NAME = r"module '[\w.]+' has no attribute '\w+'"
+"""Pattern of the message for a name that a module never had; for one that was removed, libraries say so."""
+LIKENESS = 0.85
+"""Likeness of two names from which one is a slip of the other; below, it may be a name of another version."""
+ATTRIBUTES = {
+    "requires_grad": "{array}.requires_grad_({arguments})",
+    "shape": "{array}.shape[{arguments}]",
+    "dtype": "{array}.dtype",
+    "ndim": "{array}.ndim",
+}
+"""Attributes of arrays that are no methods, and what a call of them means."""
+PLAIN_DECORATORS = r"(torch\.)?(no_grad|inference_mode)|(nn\.|linen\.)?compact|staticmethod"
+"""Pattern of the decorators that keep the parameters of a function."""
+FLAX = ("flax.linen.module", "Module")
+TYPES = ("int", "float", "bool", "str")
+
+
+@dataclass(frozen=True)
+class File:
+    """A learner's file, as far as its names have one meaning.
+
+    once   functions and classes that are defined once and never assigned
+    """
+
+    subject: Subject
+    nodes: Sequence[ast.AST]
+    once: Mapping[str, ast.stmt]
+
+    def value(self, name: str) -> Any:
+        """Return the value of a name of the module; None for one that is assigned elsewhere as well."""
+        return vars(self.subject.module).get(name) if self.subject.module is not None else None
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """An expression, or a field, that raises under every convention.
+
+    written   what is meant instead of the node; empty if it is not known
+    """
+
+    cause: Cause
+    node: ast.expr | ast.stmt
+    written: str = ""
+
+
+def impossible(subject: Subject) -> Cause | None:
+    """Return the cause of the first expression of a subject that raises under every convention, or None."""
+    return next((each.cause for each in impossibles(subject)), None)
+
+
+def impossibles(subject: Subject) -> list[Impossible]:
+    """Return the expressions of a subject that raise under every convention, in the order of their lines."""
+    return subject.once("impossibles", lambda: _impossibles(replace(subject, value=getattr(subject.value, "written", subject.value))))
+
+
+def _impossibles(subject: Subject) -> list[Impossible]:
+    nodes, found = nodes_of(subject), definitions(parsed(subject.text))
+    tree = found.get(subject.name)
+    if nodes is None or tree is None:
+        return []
+    names = [name for node in nodes for name in defined_names(node)] + [node.arg for node in nodes if isinstance(node, ast.arg)]
+    file = File(subject, nodes, {name: node for name, node in found.items() if names.count(name) == 1})
+    lines = running_lines(subject)
+    tried = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
+    running = [node for node in ast.walk(tree) if isinstance(node, ast.expr) and node.lineno in lines and id(node) not in tried]
+    in_calls = (each for node in running for way in WAYS for each in way(file, node))
+    return sorted([*_unannotated(file, tree), *in_calls], key=lambda each: each.cause.line or 0)
+
+
+def _raising(subject: Subject, error: Exception, node: ast.expr, written: str) -> Impossible:
+    place = TEXTS["at_line"].format(written=line_in(subject, node.lineno))
+    says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
+    fix = TEXTS["write_instead"].format(written=written) if written else TEXTS["make_call_work"]
+    return Impossible(Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=node.lineno), node, written)
+
+
+def _lacking(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a name that a module lacks and that is a slip of one that it has: `torch.trill`."""
+    module = _module(file, node.value) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
+    if module is None or not isinstance(node, ast.Attribute) or any(_is_text(each, node.attr) for each in file.nodes):
+        return
+    try:
+        getattr(module, node.attr)
+    except AttributeError as error:
+        near = like_in_module(module, node.attr)
+        if near is not None and re.fullmatch(LACKS_NAME, str(error)):
+            yield _raising(file.subject, error, node, f"{ast.unparse(node.value)}.{near}")
+
+
+def like_in_module(module: ModuleType, name: str) -> str | None:
+    """Return the public name of a module that another name is a slip of; None if there is none."""
+    known = {
+        each.lower(): each for each in dir(module) if not each.startswith("_") and not isinstance(getattr(module, each, None), ModuleType)
+    }
+    near = difflib.get_close_matches(name.lower(), known, 1, LIKENESS)
+    return known[near[0]] if near else None
+
+
+def _is_text(node: ast.AST, text: str) -> bool:
+    """Return True for a text in the file, such as that of `hasattr(torch, "compile")`."""
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def _module(file: File, node: ast.expr) -> ModuleType | None:
+    """Return the installed module that an expression names, which is not the learner's; None for another value."""
+    if isinstance(node, ast.Attribute):
+        outer = _module(file, node.value)
+        value = vars(outer).get(node.attr) if outer is not None else None
+    else:
+        value = file.value(node.id) if isinstance(node, ast.Name) and not _is_stored(file, node.id) else None
+    is_installed = type(value) is ModuleType and "site-packages" in (getattr(value, "__file__", None) or "")
+    return value if is_installed else None
+
+
+def _is_stored(file: File, name: str) -> bool:
+    """Return True for a name that the file assigns or that a function takes."""
+    return any(
+        (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.arg) and node.arg == name)
+        for node in file.nodes
+    )
+
+
+def _absent_in_base(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield an attribute of `super()` that no base class has: `super().__init()`."""
+    owner = file.subject.value
+    if not (isinstance(node, ast.Attribute) and ast.unparse(node.value) == "super()" and inspect.isclass(owner)):
+        return
+    if owner.__subclasses__() or not all(sets_no_others(each, file.subject) for each in owner.__mro__):
+        return
+    if not any(hasattr(each, node.attr) for each in owner.__mro__[1:]):
+        near = difflib.get_close_matches(node.attr, dir(owner.__mro__[1]), 1)
+        error = AttributeError(f"'super' object has no attribute '{node.attr}'")
+        yield _raising(file.subject, error, node, f"super().{near[0]}" if near else "")
+
+
+def _of_attribute(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a call of an attribute of arrays that is no method: `table.requires_grad(False)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ATTRIBUTES):
+        return
+    name, root = node.func.attr, node.func.value
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    is_own = any(
+        getattr(each, "name", None) == name or (isinstance(each, ast.Attribute) and each.attr == name and isinstance(each.ctx, ast.Store))
+        for each in file.nodes
+    )
+    is_of_other = isinstance(root, ast.Name) and (file.value(root.id) is not None or (root.id == "self" and name != "requires_grad"))
+    if is_own or is_of_other or not {*file.subject.imports} & {"torch", "numpy", "jax", "mlx"}:
+        return
+    array, arguments = ast.unparse(node.func.value), ", ".join(map(ast.unparse, node.args))
+    written = ATTRIBUTES[name].format(array=array, arguments=arguments)
+    yield _raising(file.subject, TypeError(f"{array}.{name} is no method"), node, written)
+
+
+def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a call of the file's own function, class or layer with arguments that it does not take."""
+    if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
+        return
+    called = _called(file, node.func)
+    if called is None or any(each.arg is None for each in node.keywords):
+        return
+    name, function, own = called
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    given = [None] * (len(node.args) + own)
+    try:
+        signature.bind(*given, **dict.fromkeys(str(each.arg) for each in node.keywords))
+    except TypeError:
+        taken = signature.replace(parameters=[*signature.parameters.values()][own:], return_annotation=signature.empty)
+        taken = taken.replace(parameters=[each.replace(annotation=each.empty) for each in taken.parameters.values()])
+        says = TEXTS["takes_other_arguments"].format(call=ast.unparse(node), name=name, taken=str(taken))
+        fix = TEXTS["pass_what_it_takes"].format(name=name)
+        yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=node.lineno), node)
+
+
+def _called(file: File, node: ast.expr) -> tuple[str, Callable[..., Any], int] | None:
+    """Return the name and the function that a call is of, and the number of operands that Python adds; None if it is not sure."""
+    if isinstance(node, ast.Name):
+        value = file.value(node.id) if node.id in file.once else None
+        if inspect.isclass(value):
+            return _method(file, value, "__init__", node.id)
+        is_plain = inspect.isfunction(value) and _is_plain(file.once[node.id])
+        return (node.id, value, 0) if is_plain and callable(value) else None
+    owner = _class_of(file, node)
+    if owner is None:
+        return None
+    return _method(file, owner, "forward" if _is_torch(owner) else "__call__", owner.__name__)
+
+
+def _method(file: File, owner: type, name: str, shown: str) -> tuple[str, Callable[..., Any], int] | None:
+    """Return a method that a class of the file defines itself, with the number of operands that Python adds."""
+    tree, function = file.once.get(owner.__name__), vars(owner).get(name)
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    if getattr(code, "co_filename", None) != getattr(file.subject.module, "__file__", None):  # another is in its place
+        return None
+    if not isinstance(tree, ast.ClassDef) or tree.decorator_list or tree.keywords or not inspect.isfunction(function):
+        return None
+    found = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name]
+    if len(found) != 1 or not _is_plain(found[0]) or _calls_otherwise(owner):
+        return None
+    return (shown if name == "__init__" else f"{shown}.{name}"), function, 1
+
+
+def _calls_otherwise(owner: type) -> bool:
+    """Return True for a class of the learner's that changes how instances are made, or how a module of PyTorch is called."""
+    own = [each for each in (*owner.__mro__, *inspect.getmro(type(owner))) if each.__module__ == owner.__module__]
+    changed = ("__new__", "__call__") if _is_torch(owner) else ("__new__",)
+    return type(owner) in own or any(name in vars(each) for each in own for name in changed)
+
+
+def _is_plain(node: ast.stmt) -> bool:
+    """Return True for a function without decorators that may change its parameters."""
+    return isinstance(node, ast.FunctionDef) and all(re.match(PLAIN_DECORATORS, ast.unparse(each)) for each in node.decorator_list)
+
+
+def _is_torch(owner: type) -> bool:
+    return any(each.__module__ == "torch.nn.modules.module" for each in owner.__mro__)
+
+
+def _class_of(file: File, node: ast.expr) -> type | None:
+    """Return the class of the file that an attribute of `self` holds an instance of; None if it may be another."""
+    tree = file.once.get(file.subject.name)
+    if not is_of_self(node) or tree is None or not inspect.isclass(file.subject.value) or "__setattr__" in vars(file.subject.value):
+        return None
+    stores = [
+        each for each in file.nodes if isinstance(each, ast.Attribute) and each.attr == node.attr and not isinstance(each.ctx, ast.Load)
+    ]
+    assigned = [each for each in ast.walk(tree) if isinstance(each, ast.Assign) and len(each.targets) == 1]
+    values = [each.value for each in assigned if is_of_self(each.targets[0]) and each.targets[0] in stores]
+    inside = {id(each) for each in ast.walk(tree)}
+    if not values or len(values) != len([each for each in stores if id(each) in inside or not is_of_self(each)]):
+        return None
+    names = {each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else "" for each in values}
+    name = names.pop() if len(names) == 1 else ""
+    owner = file.value(name) if name in file.once else None
+    return owner if inspect.isclass(owner) else None
+
+
+def _unannotated(file: File, tree: ast.stmt) -> Iterator[Impossible]:
+    """Yield the fields of a Flax module that are written as values: `width = int`."""
+    owner = file.subject.value
+    if not isinstance(tree, ast.ClassDef) or not any((each.__module__, each.__name__) == FLAX for each in getattr(owner, "__mro__", ())):
+        return
+    read = {each.attr for each in ast.walk(tree) if is_of_self(each)}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name) and statement.value.id in TYPES:
+            name = ast.unparse(statement.targets[0])
+            if name in read:
+                says = TEXTS["field_without_annotation"].format(written=ast.unparse(statement), name=name)
+                written = f"{name}: {statement.value.id}"
+                fix = TEXTS["write_instead"].format(written=written)
+                yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=statement.lineno), statement, written)
+
+
+WAYS = (_lacking, _absent_in_base, _of_attribute, _with_other_arguments)

@@ -1,0 +1,115 @@
+"""Expressions that raise however a program is called, and similar ones that may run."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from headway.practice.diagnosis.classes.flax_modules import subjects_in
+from headway.practice.diagnosis.explain.impossible import impossibles
+from headway.practice.diagnosis.files import load_definitions
+
+TORCH = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim, dropout=0.1):
+        super().__init__()
+        self.table = torch.ones(4, dim)
+        self.flags = {}
+
+    def forward(self, x, mask=None):
+        if hasattr(torch, "compiles"):
+            x = torch.compiles(x)
+        hidden = torch.tril(torch.ones(x.shape[0], x.shape[0]))
+        return x + self.table.requires_grad_(False) + hidden
+
+class Layer(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.own = Attention(dim)
+        self.other = Attention(dim, dropout=0.0)
+
+    def forward(self, x, memory, mask=None):
+        options = {"mask": mask}
+        x = self.own(x, **options)
+        return x + self.other(memory, mask)
+"""
+
+
+def found_in(tmp_path, text, name):
+    path = tmp_path / "learner.py"
+    path.write_text(textwrap.dedent(text))
+    module = load_definitions(path, path.read_text())
+    (subject,) = [each for each in subjects_in(module, path.read_text()) if each.name == name]
+    return impossibles(subject)
+
+
+@pytest.mark.parametrize("name", ["Attention", "Layer"])
+def test_a_program_that_runs_has_none(tmp_path, name):
+    pytest.importorskip("torch")
+    assert not found_in(tmp_path, TORCH, name)
+
+
+MISTAKES = [
+    ("Attention", "torch.tril(", "torch.trill(", "torch.tril"),
+    ("Attention", "self.table = torch.ones", "self.table = torch.oness", "torch.ones"),
+    ("Attention", "super().__init__()", "super().__init()", "super().__init__"),
+    ("Attention", "requires_grad_(", "requires_grad(", "self.table.requires_grad_(False)"),
+    ("Attention", "torch.ones(x.shape[0]", "torch.ones(x.shape(0)", "x.shape[0]"),
+    ("Layer", "self.other(memory, mask)", "self.other(x, memory, mask)", ""),
+    ("Layer", "self.other(memory, mask)", "self.other()", ""),
+    ("Layer", "dropout=0.0", "rate=0.0", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "written"), MISTAKES, ids=lambda each: str(each))
+def test_what_always_raises_is_found_with_what_is_meant(tmp_path, name, right, wrong, written):
+    pytest.importorskip("torch")
+    (found,) = found_in(tmp_path, TORCH.replace(right, wrong, 1), name)
+    assert found.written == written
+
+
+UNSURE = [
+    ("self.other = Attention(dim, dropout=0.0)", "self.other = nn.Identity() if dim else Attention(dim)"),
+    ("class Layer", "def Attention(*given, **named):\n    return nn.Identity()\n\nclass Layer"),
+    ("        return x + self.other", "        self.other = memory\n        return x + self.other"),
+    ("class Attention(nn.Module):", "class Attention(nn.Module):\n    def __call__(self, *given):\n        return given[0]\n"),
+]
+
+
+@pytest.mark.parametrize(("right", "other"), UNSURE, ids=range(len(UNSURE)))
+def test_what_may_be_another_function_is_not_accused(tmp_path, right, other):
+    pytest.importorskip("torch")
+    text = TORCH.replace("self.other(memory, mask)", "self.other(x, memory, mask)")
+    assert found_in(tmp_path, text, "Layer")
+    assert not found_in(tmp_path, text.replace(right, other, 1), "Layer")
+
+
+def test_a_name_that_another_version_has_is_not_accused(tmp_path):
+    text = "import numpy as np\n\ndef softmax(x):\n    return np.exp(x) / np.round_(np.exp(x).sum()) + np.trapezia(x)\n"
+    assert not found_in(tmp_path, text, "softmax")
+
+
+FLAX = """
+from flax import linen as nn
+
+class FeedForward(nn.Module):
+    width = int
+    layers = 2
+
+    @nn.compact
+    def __call__(self, x):
+        for _ in range(self.layers):
+            x = nn.Dense(self.width)(x)
+        return x
+"""
+
+
+def test_a_field_of_flax_without_an_annotation_is_a_mistake(tmp_path):
+    pytest.importorskip("flax")
+    (found,) = found_in(tmp_path, FLAX, "FeedForward")
+    assert (found.written, found.cause.line) == ("width: int", 5)
+    assert not found_in(tmp_path, FLAX.replace("width = int", "width: int"), "FeedForward")
