@@ -225,4 +225,23 @@ def scaled_dot_product_attention(q, k, v, mask):
 """,
         (("tril()", "tril(1)"), ("math.sqrt(q.shape[-1])", "q.shape[-1]")),
     ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, width, mask=False):
+        super().__init__()
+        self.width, self.mask = width, mask
+    def forward(self, q, k, v):
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / self.width**0.5
+        if self.mask:
+            scores = scores + torch.full(scores.shape[-2:], -1e9).triu(1)
+        return scores.softmax(-1) @ v
+""",
+        (("triu(1)", "triu()"), ("triu(1)", "tril(-1)"), ("self.width**0.5", "self.width")),
+    ),
 )

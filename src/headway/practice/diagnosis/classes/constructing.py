@@ -231,6 +231,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 OF_PROJECTIONS = ("multi_head_attention", "self_attention")
 """Exercises whose classes may be given their linear layers, which keep the width."""
 
+MASK_FLAG = r"(attn_|attention_)?mask"
+"""Pattern of the names of parameters for masks that are flags if they are False by default."""
+
 OF_IMPLEMENTATION = r"backend|impl(ementation)?$|kernel|engine"
 """Pattern of the names of choices between implementations that compute the same."""
 
@@ -249,9 +252,12 @@ def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:
 
 
 def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> dict[str, Role]:
-    """Return the roles of flags, such as one for an activation after a linear layer, which no example needs to show."""
+    """Return the roles of flags, such as one for an activation after a linear layer, which no example needs to show; `mask=False` is one, too."""
     flags = [role for role in exercise.roles if isinstance(role.neutral, bool)]
-    return {each.name: role for each in parameters for role in flags if isinstance(each.default, bool) and is_named(each.name, role)}
+    chosen = {each.name: role for each in parameters for role in flags if isinstance(each.default, bool) and is_named(each.name, role)}
+    causal = next((role for role in flags if role.name == "is_causal"), None)
+    masks = [each.name for each in parameters if each.default is False and re.fullmatch(MASK_FLAG, each.name.lower())]
+    return chosen if causal is None or causal in chosen.values() else chosen | dict.fromkeys(masks[:1], causal)
 
 
 def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
