@@ -244,4 +244,24 @@ class ScaledDotProductAttention(nn.Module):
 """,
         (("triu(1)", "triu()"), ("triu(1)", "tril(-1)"), ("self.width**0.5", "self.width")),
     ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, use_mask: bool):
+        super().__init__()
+        self.use_mask = use_mask
+    def forward(self, queries, keys, values):
+        scores = queries.matmul(keys.transpose(-2, -1)).div(keys.shape[-1] ** 0.5)
+        if self.use_mask:
+            hidden = torch.ones_like(scores).tril() == 0
+            scores = scores.masked_fill(hidden, -torch.inf)
+        return scores.softmax(-1).matmul(values)
+""",
+        (("tril() == 0", "triu() == 0"), ("tril() == 0", "tril() == 1"), ("tril()", "tril(1)")),
+    ),
 )
