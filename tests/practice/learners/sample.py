@@ -146,6 +146,15 @@ def wrong_top_p_mask_not_put_back(logits, top_p=1.0):
     return np.random.choice(len(out), p=softmax(out))
 
 
+def wrong_values_gathered(logits, top_p=1.0):
+    probs = softmax(logits)
+    order = np.argsort(-probs)
+    ordered = probs[order]
+    ordered[np.cumsum(ordered) - ordered >= top_p] = 0
+    out = ordered[order]
+    return np.random.choice(len(out), p=out / out.sum())
+
+
 def wrong_sorted_not_put_back(logits, top_k=7):
     return np.random.choice(min(top_k, len(logits)), p=softmax(np.sort(logits)[::-1][:top_k]))
 

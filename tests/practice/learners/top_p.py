@@ -120,6 +120,22 @@ def wrong_sorted_not_put_back__drawn(logits, p):
     return np.random.choice(len(kept), p=kept / kept.sum())
 
 
+def wrong_mask_gathered(logits, p):
+    probs = softmax(logits)
+    order = np.argsort(-probs, axis=-1)
+    ordered = np.take_along_axis(probs, order, axis=-1)
+    chosen = np.take_along_axis(np.cumsum(ordered, axis=-1) - ordered < p, order, axis=-1)
+    return np.where(chosen, logits, -np.inf)
+
+
+def wrong_values_gathered(logits, p):
+    probs = softmax(logits)
+    order = np.argsort(-probs, axis=-1)
+    ordered = np.take_along_axis(probs, order, axis=-1)
+    ordered = np.where(np.cumsum(ordered, axis=-1) - ordered < p, ordered, 0)
+    return np.take_along_axis(ordered / ordered.sum(-1, keepdims=True), order, axis=-1)
+
+
 def wrong_least_likely_kept(logits, p):
     probs = softmax(logits)
     order = np.argsort(probs)

@@ -999,4 +999,53 @@ class GroupedQueryAttentionFast(nn.Module):
 """,
         (("(q, k, v, is_causal", "(q, v, k, is_causal"), ("mixed.transpose(1, 2).reshape", "mixed.reshape")),
     ),
+    Program(
+        "MaskedAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class MaskedAttention(nn.Module):
+    def forward(self, q, k, v, mask=None):
+        assert q.dim() == k.dim() == v.dim() == 3
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 2:
+                mask = mask[:, None, :].expand(-1, q.shape[1], -1)
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return scores.softmax(-1) @ v
+""",
+        (
+            ("mask[:, None, :].expand(-1, q.shape[1], -1)", "mask[:, :, None].expand(-1, -1, k.shape[1])"),
+            ("mask[:, None, :].expand(-1, q.shape[1], -1)", "mask[:, :1, None].expand(-1, q.shape[1], k.shape[1])"),
+        ),
+    ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def forward(self, x, mask=None):
+        q, k, v = self.split(self.q(x)), self.split(self.k(x)), self.split(self.v(x))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.ndim == 2:
+                mask = mask[:, None, None, :]
+            elif mask.ndim == 3:
+                mask = mask[:, None]
+            scores = scores.masked_fill(~mask, float("-inf"))
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+""",
+        (("mask[:, None, None, :]", "mask[:, None, :, None]"), ("mask[:, None]\n", "mask[:, None].mT\n")),
+    ),
 )

@@ -225,4 +225,43 @@ def scaled_dot_product_attention(q, k, v, mask):
 """,
         (("tril()", "tril(1)"), ("math.sqrt(q.shape[-1])", "q.shape[-1]")),
     ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, width, mask=False):
+        super().__init__()
+        self.width, self.mask = width, mask
+    def forward(self, q, k, v):
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / self.width**0.5
+        if self.mask:
+            scores = scores + torch.full(scores.shape[-2:], -1e9).triu(1)
+        return scores.softmax(-1) @ v
+""",
+        (("triu(1)", "triu()"), ("triu(1)", "tril(-1)"), ("self.width**0.5", "self.width")),
+    ),
+    Program(
+        "ScaledDotProductAttention",
+        "scaled_dot_product_attention",
+        """
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def __init__(self, use_mask: bool):
+        super().__init__()
+        self.use_mask = use_mask
+    def forward(self, queries, keys, values):
+        scores = queries.matmul(keys.transpose(-2, -1)).div(keys.shape[-1] ** 0.5)
+        if self.use_mask:
+            hidden = torch.ones_like(scores).tril() == 0
+            scores = scores.masked_fill(hidden, -torch.inf)
+        return scores.softmax(-1).matmul(values)
+""",
+        (("tril() == 0", "triu() == 0"), ("tril() == 0", "tril() == 1"), ("tril()", "tril(1)")),
+    ),
 )

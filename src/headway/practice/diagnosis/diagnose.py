@@ -26,6 +26,7 @@ from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
+from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -336,7 +337,12 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_use = (
         of_cache
         if isinstance(of_cache, Cause)
-        else sampling_cause(trial) or rotation_cause(trial) or loss_cause(trial) or two_masks_cause(trial) or ignored_operands_cause(trial)
+        else sampling_cause(trial)
+        or rotation_cause(trial)
+        or loss_cause(trial)
+        or two_masks_cause(trial)
+        or mask_branch_cause(trial)
+        or ignored_operands_cause(trial)
     )
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))

@@ -50,6 +50,7 @@ _BEHAVIOUR = frozenset(
             "rotates_others",
             "loss_differs",
             "mask_dropped",
+            "mask_of_axes_wrong",
             "operands_ignored",
             "layer_made_in_call",
             "argument_misplaced",

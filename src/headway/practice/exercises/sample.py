@@ -96,6 +96,10 @@ MISTAKES = (
         "top_p_mask_not_put_back",
         nucleus=lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p,
     ),
+    TEXTS.mistake(
+        "values_gathered",
+        order=lambda logits, scale, keep_k, keep_p: top_p_exercise.gathered(keep_p(keep_k(scale(logits))), descending(logits)),
+    ),
     TEXTS.mistake("sorted_not_put_back", draw=lambda left: -numpy.sort(-softmax(left), axis=-1)),
 )
 

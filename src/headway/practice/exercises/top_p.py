@@ -45,6 +45,11 @@ def after_crossing(mass: Any, top_p: float) -> Any:
     return sum_before(sum_before(mass)) < top_p
 
 
+def gathered(values: Any, order: Any) -> Any:
+    """Return sorted values read at the indices of the sort, which are those to write them to."""
+    return numpy.take_along_axis(numpy.take_along_axis(values, order, axis=-1), order, axis=-1)
+
+
 STEPS: dict[str, Step] = {
     "scale": lambda logits, temperature: logits / temperature,
     "order": descending,
@@ -65,6 +70,8 @@ MISTAKES = (
         "sorted_not_put_back",
         finish=lambda is_kept, logits, top_p: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1),
     ),
+    TEXTS.mistake("mask_gathered", back=lambda is_kept, order: numpy.take_along_axis(is_kept, order, axis=-1)),
+    TEXTS.mistake("values_gathered", finish=lambda is_kept, logits, top_p: gathered(kept(logits, is_kept), descending(logits))),
     TEXTS.mistake("least_likely_kept", order=lambda logits: descending(logits)[..., ::-1]),
     TEXTS.mistake("not_sorted", order=lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)),
     TEXTS.mistake("sums_logits", probabilities=unchanged),

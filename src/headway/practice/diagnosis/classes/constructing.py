@@ -211,8 +211,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 
     for read, fixed in itertools.islice(_readings(rest, exercise, examples, others, subject), MAX_READINGS):
         powers = _bases_of_powers(rest, subject, exercise)
-        made = Binding({**_switches(rest, exercise), **_as_used(read, subject, exercise).role_of, **powers})
-        fixed = {name: value for name, value in fixed.items() if name not in powers} | keys
+        switches = _switches(rest, exercise, names)
+        made = Binding({**switches, **_as_used(read, subject, exercise).role_of, **powers})
+        fixed = {name: value for name, value in fixed.items() if name not in powers and name not in switches} | keys
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and (role in asked or not made.takes(role.name))]
         free += _weights_passed(subject, method, exercise) if config is None and not any(map(is_size_role, made.role_of.values())) else []
@@ -231,6 +232,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 OF_PROJECTIONS = ("multi_head_attention", "self_attention")
 """Exercises whose classes may be given their linear layers, which keep the width."""
 
+MASK_FLAG = r"((use|is|apply|with|has)_)?((attn|attention|causal|future)_)?mask(ed|ing)?|mask_future|autoregressive"
+"""Pattern of the names of parameters that ask for a causal mask if they are True or False."""
+
 OF_IMPLEMENTATION = r"backend|impl(ementation)?$|kernel|engine"
 """Pattern of the names of choices between implementations that compute the same."""
 
@@ -248,10 +252,25 @@ def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:
     return parameter.default is None and re.search(is_rate, subject.own_source) is None
 
 
-def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> dict[str, Role]:
-    """Return the roles of flags, such as one for an activation after a linear layer, which no example needs to show."""
+def _switches(parameters: Sequence[inspect.Parameter], exercise: Exercise, called: Sequence[str]) -> dict[str, Role]:
+    """Return the roles of flags, such as one for an activation after a linear layer, which no example needs to show.
+
+    `mask=False` asks for a causal mask in a class whose call takes no mask.
+
+    called   names of the parameters of the call
+    """
     flags = [role for role in exercise.roles if isinstance(role.neutral, bool)]
-    return {each.name: role for each in parameters for role in flags if isinstance(each.default, bool) and is_named(each.name, role)}
+    choices = [each for each in parameters if isinstance(each.default, bool) or _is_required_flag(each)]
+    chosen = {each.name: role for each in choices for role in flags if is_named(each.name, role)}
+    causal = next((role for role in flags if role.name == "is_causal"), None)
+    if causal is None or causal in chosen.values() or any("mask" in name.lower() for name in called):
+        return chosen
+    masks = [each.name for each in choices if each.default is not True and re.fullmatch(MASK_FLAG, each.name.lower())]
+    return chosen | dict.fromkeys(masks[:1], causal)
+
+
+def _is_required_flag(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.annotation in (bool, "bool")
 
 
 def _state_dicts(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:

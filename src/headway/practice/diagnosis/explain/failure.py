@@ -189,7 +189,8 @@ def _advice(error: BaseException, probe: Probe | None) -> Message:
 
 def how_to_add(module: str) -> Message:
     """Return the advice on a module that is missing: a published package is installed, another may be a file of the author."""
-    return TEXTS["install" if is_published(module) else "add_file_or_package"].format(name=module)
+    advice = TEXTS["install"] if is_published(module) else TEXTS["add_file_or_package"]
+    return advice.format(name=module)
 
 
 def described_inputs(inputs: Inputs) -> str:

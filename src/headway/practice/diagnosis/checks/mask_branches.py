@@ -1,0 +1,73 @@
+"""Check of an attention's branches for masks of other numbers of axes: each of them hides the right keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy
+
+from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
+from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.exercise import Probe
+from headway.practice.message import EMPTY
+from headway.practice.outputs import Raised
+from headway.practice.recipes.attention import MASK_SHAPES
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
+
+BRANCH = r"\b\w*mask\w*(?:\.ndim|\.dim\(\)) *== *(\d)|\blen\(\w*mask\w*\.(?:shape|size\(\))\) *== *(\d)"
+"""Pattern of a branch for masks with a certain number of axes."""
+
+
+def mask_branch_cause(trial: Trial) -> Cause | None:
+    """Return a cause if masks with a number of axes that the source has a branch for are accepted, and wrong in all their forms; else None."""
+    source = trial.call.subject.used_source
+    if not any(role.name == "mask" for role in trial.call.binding.role_of.values()):
+        return None
+    for num_axes in sorted({int(first or second) for first, second in re.findall(BRANCH, source)}):
+        outcomes = [*_outcomes(trial, num_axes)]
+        if outcomes and not any(outcomes):
+            says = TEXTS["mask_of_axes_wrong"].format(num_axes=num_axes)
+            pattern = rf"mask\w*(\.ndim|\.dim\(\)|\.shape\)|\.size\(\)\)) *== *{num_axes}"
+            return Cause("mask_of_axes_wrong", says, TEXTS["expand_mask"], EMPTY, line=trial.call.subject.line_of(pattern))
+    return None
+
+
+def _outcomes(trial: Trial, num_axes: int) -> Iterator[bool]:
+    """Yield whether the output is right for each mask with this number of axes that does not raise."""
+    place = next((number for number, group in enumerate(trial.exercise.conventions) if {*MASK_SHAPES} <= {*group}), None)
+    if place is None:
+        return
+    for probe in _masked(trial):
+        if isinstance(trial.expected(probe), Raised):
+            continue
+        for shape in trial.exercise.conventions[place]:
+            conventions = (*trial.conventions[:place], shape, *trial.conventions[place + 1 :])
+            encoded = encoded_for(trial.call, conventions, probe.inputs)
+            if encoded is None or numpy.ndim(encoded.get("mask")) != num_axes:
+                continue
+            answer = output_of(trial.call, conventions, probe.inputs)
+            if not isinstance(answer, Raised):
+                yield trial.is_same(probe, answer)
+
+
+def _masked(trial: Trial) -> Iterator[Probe]:
+    """Yield probes with a mask of the keys of each sequence, and with one of queries and keys: for other lengths of both, and for equal ones."""
+    seen: set[bool] = set()
+    for probe in trial.probes:
+        query, mask = probe.inputs.get("query", probe.inputs.get("x")), probe.inputs.get("mask")
+        if mask is None or mask.dtype != bool or query is None or query.ndim < 3 or len(query) < 2:
+            continue
+        batch, queries, keys = len(query), query.shape[-2], mask.shape[-1]
+        ones = [1] * (2 if query.ndim > 3 or "num_heads" in probe.inputs else 1)
+        if (queries == keys) in seen:
+            continue
+        seen.add(queries == keys)
+        of_keys = numpy.arange(keys) != keys - 1 - numpy.arange(batch)[:, None] % keys
+        of_queries = numpy.arange(keys) != (numpy.arange(queries)[:, None] + 1) % keys
+        for name, other in (("keys", of_keys.reshape(batch, *ones, keys)), ("queries", of_queries)):
+            yield replace(probe, name=f"{probe.name}, mask of {name}", inputs=probe.inputs | {"mask": other})
