@@ -48,7 +48,8 @@ def _outcomes(trial: Trial, num_axes: int) -> Iterator[bool]:
         for shape in trial.exercise.conventions[place]:
             conventions = (*trial.conventions[:place], shape, *trial.conventions[place + 1 :])
             encoded = encoded_for(trial.call, conventions, probe.inputs)
-            if encoded is None or numpy.ndim(encoded.get("mask")) != num_axes:
+            mask = None if encoded is None else encoded.get("mask")
+            if mask is None or numpy.ndim(mask) != num_axes:
                 continue
             answer = output_of(trial.call, conventions, probe.inputs)
             if not isinstance(answer, Raised):
