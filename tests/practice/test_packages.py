@@ -774,3 +774,26 @@ def relu(x):
 """
     (tmp_path / "mine.py").write_text(text)
     assert [verdict.status for verdict in check_file(tmp_path / "mine.py")] == ["correct"]
+
+
+@pytest.mark.slow
+def test_modules_and_logs_of_labml_need_no_labml(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+from labml import tracker
+from labml_helpers.module import M, Module, TypedModuleList
+from torch import nn
+
+def copies(layer: M, n: int) -> TypedModuleList[M]:
+    return TypedModuleList([layer for _ in range(n)])
+
+class FeedForward(Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.layers = TypedModuleList([nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)])
+    def forward(self, x):
+        x = self.layers[0](x).relu()
+        tracker.debug("hidden", x)
+        return self.layers[1](x)
+"""
+    assert statuses(tmp_path, text)["FeedForward"].is_correct

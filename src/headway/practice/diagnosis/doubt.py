@@ -101,7 +101,13 @@ def is_in_doubt(verdict: Verdict) -> bool:
         return True
     if verdict.repair is not None or verdict.trial is None:
         return False
-    if _finds_no_pair(verdict) or _is_given_positions(verdict) or _has_norms_inside(verdict) or _stores_elsewhere(verdict):
+    if (
+        _finds_no_pair(verdict)
+        or _is_given_positions(verdict)
+        or _learns_positions(verdict)
+        or _has_norms_inside(verdict)
+        or _stores_elsewhere(verdict)
+    ):
         return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
@@ -256,6 +262,17 @@ def _is_given_positions(verdict: Verdict) -> bool:
     constructor = re.search(r"def __init__\(([^)]*)\)", verdict.trial.call.subject.own_source)
     taken = re.findall(r"\w+", constructor[1]) if constructor else []
     return any(re.search(r"(^|_)embed(ding|der)?s?(_layer)?$|^pos(itional)?_?(enc|emb)", snake(name)) for name in taken)
+
+
+OF_POSITIONS = r"self\.\w*pos\w* *= *[\w.]*\b(Parameter|zeros)\("
+"""Pattern of the source of a class with a trained table of positions, which starts at zero."""
+
+
+def _learns_positions(verdict: Verdict) -> bool:
+    """Return True if no positions are added by a class with a trained table of them: it is not filled, as a table of another form."""
+    if verdict.trial is None or not any(cause.name == "nothing_added" for cause in verdict.causes):
+        return False
+    return re.search(OF_POSITIONS, verdict.trial.call.subject.own_source) is not None
 
 
 def _has_norms_inside(verdict: Verdict) -> bool:

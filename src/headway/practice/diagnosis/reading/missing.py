@@ -44,6 +44,10 @@ class Equivalent:
     takes_first_last: bool = False
     named: Mapping[str, Any] = field(default_factory=dict)
 
+    def __getitem__(self, index: object) -> Equivalent:
+        """Return this, as an annotation does: `TypedModuleList[Layer]`."""
+        return self
+
     def __call__(self, *arguments: Any) -> Any:
         """Return the output of the function."""
         return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments), **self.named)
