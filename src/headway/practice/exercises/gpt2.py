@@ -92,7 +92,7 @@ MISTAKES = (
     TEXTS.mistake("hidden_states_returned", head=unchanged),
     TEXTS.mistake("probabilities_returned", finish=softmax),
     TEXTS.mistake("only_last_position_returned", finish=lambda logits: logits[..., -1, :]),
-    *BLOCK_MISTAKES,
+    *(each for each in BLOCK_MISTAKES if each.name != "input_added_again"),  # the same as residual_around_blocks
 )
 
 
