@@ -309,7 +309,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if _has_one_head_only(exercise, trial):
         cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    absent = absent_parts(subject.module, subject.code)
+    absent = absent_parts(subject)
     of_itself = next((name for name in absent if means(name, exercise.name)), None)
     if of_itself is not None:
         says = TEXTS["own_part_absent"].format(name=of_itself)

@@ -74,10 +74,10 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
             possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
-            is_other = name == "embed" and computes_waves(subject)  # a table of positions
-            if by_name(name).calls != "stack" and not (
-                is_other or is_more_than(subject, name)
-            ):  # a stack is judged only where its layers are found
+            is_other = (name == "embed" and computes_waves(subject)) or is_more_than(
+                subject, name
+            )  # a table of positions, or more than the part
+            if by_name(name).calls != "stack" and not is_other:  # a stack is judged only where its layers are found
                 yield subject, by_name(name)
 
 

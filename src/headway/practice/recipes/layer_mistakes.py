@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headway.practice.exercise import Mistake
@@ -70,61 +70,45 @@ def _moved(places: Sequence[int], *, with_norms: bool) -> Callable[[list[Pair]],
 NORM = r"norm|ln"
 
 
+def _of_each(
+    parts: Sequence[Message], name: str, steps: Mapping[str, Callable[[int], Any]], *, pattern: str, key: str, said_as: str | None = None
+) -> list[Mistake]:
+    """Return a mistake for the place of each part: the steps for the place, and a name with its number, counted from 1."""
+    return [
+        TEXTS.mistake(
+            name.format(place + 1),
+            pattern=pattern,
+            said_as=said_as,
+            key=key,
+            part=part,
+            **{step: make(place) for step, make in steps.items()},
+        )
+        for place, part in enumerate(parts)
+    ]
+
+
 def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
     """Return the mistakes between sublayers with these names."""
     count = len(parts)
     return (
-        *(
-            TEXTS.mistake(
-                f"residual_{place + 1}_missing",
-                add=_without(place),
-                pattern=r"norm|att|ff|mlp|feed",
-                key="residual_of_one_missing",
-                part=part,
-            )
-            for place, part in enumerate(parts)
-        ),
-        *(
-            TEXTS.mistake(
-                f"sublayer_{place + 1}_missing",
-                wire=_left_out(place),
-                pattern=r"norm|att|ff|mlp|feed",
-                key="sublayer_missing",
-                part=part,
-            )
-            for place, part in enumerate(parts)
-        ),
-        *(
-            TEXTS.mistake(
-                f"sublayer_{place + 1}_unused",
-                wire=_unused(place),
-                pattern=r"drop|att|ff|mlp|feed",
-                key="sublayer_unused",
-                part=part,
-            )
-            for place, part in enumerate(parts)
-        ),
+        *_of_each(parts, "residual_{}_missing", {"add": _without}, pattern=r"norm|att|ff|mlp|feed", key="residual_of_one_missing"),
+        *_of_each(parts, "sublayer_{}_missing", {"wire": _left_out}, pattern=r"norm|att|ff|mlp|feed", key="sublayer_missing"),
+        *_of_each(parts, "sublayer_{}_unused", {"wire": _unused}, pattern=r"drop|att|ff|mlp|feed", key="sublayer_unused"),
         TEXTS.mistake("input_added_again", wire=lambda x, parts, sublayer: x + in_turn(x, parts, sublayer)),
         TEXTS.mistake("residuals_missing", add=lambda place: lambda x, y: y),
         TEXTS.mistake("residual_from_input", wire=_from_input),
         TEXTS.mistake("residual_from_normalised", sublayer=_normed_residual, pattern=NORM),
-        *(
-            TEXTS.mistake(
-                f"residual_{place + 1}_from_normalised",
-                wire=_normed_at(place),
-                pattern=NORM,
-                said_as="residual_from_normalised",
-                key="residual_of_one_from_normalised",
-                part=part,
-            )
-            for place, part in enumerate(parts)
+        *_of_each(
+            parts,
+            "residual_{}_from_normalised",
+            {"wire": _normed_at},
+            pattern=NORM,
+            said_as="residual_from_normalised",
+            key="residual_of_one_from_normalised",
         ),
         TEXTS.mistake("parts_normalised_afterwards", sublayer=lambda x, part, norm, add: add(x, norm(part(x))), pattern=NORM),
         TEXTS.mistake("norms_missing", norms=lambda norms: [lambda x: x] * len(norms)),
-        *(
-            TEXTS.mistake(f"norm_{place + 1}_missing", norms=_bare(place), pattern=NORM, key="norm_of_one_missing", part=part)
-            for place, part in enumerate(parts)
-        ),
+        *_of_each(parts, "norm_{}_missing", {"norms": _bare}, pattern=NORM, key="norm_of_one_missing"),
         *(
             TEXTS.mistake(
                 f"norm_{place + 1}_for_all",

@@ -51,7 +51,7 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
         calls = instance_calls(subject, _with_optional(exercise, "|".join(absent)), library, layer_assignments)
     if subject.has_wrong_parts:
         return _wired_calls(subject, without_norms, library)
-    if absent_parts(subject.module, subject.code):
+    if absent_parts(subject):
         return _wired_calls(subject, without_norms, library) or calls
     has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}", subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):

@@ -137,14 +137,15 @@ class Call:
             arguments = self.arguments(inputs)
         except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
             return Raised(error)
-        before = {name: _copied(arguments[name]) for name in [*self._watched(arguments), *self._filled_in_place(arguments)]}
+        filling = self._filled_in_place(arguments)
+        before = {name: _copied(arguments[name]) for name in [*self._watched(arguments), *filling]}
         try:
             answer = self.run(arguments)
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
         changed = [name for name, value in before.items() if not _equal(value, arguments[name])]
-        filled = [name for name in self._filled_in_place(arguments) if name in changed]
+        filled = [name for name in filling if name in changed]
         self.has_changed_inputs |= len(changed) > len(filled)
         try:
             answer = self._written(arguments, filled) if answer is None else answer
@@ -166,18 +167,20 @@ class Call:
     @cached_property
     def _says_in_place(self) -> bool:
         """True for a function that returns nothing, and says so by its annotation or that it works in place."""
-        if inspect.isclass(self.subject.value) or returns_value(self.subject):
-            return False
-        return re.search(WORKS_IN_PLACE, self.subject.own_source, re.IGNORECASE) is not None
+        return self._returns_nothing and re.search(WORKS_IN_PLACE, self.subject.own_source, re.IGNORECASE) is not None
+
+    @cached_property
+    def _returns_nothing(self) -> bool:
+        """True for a function without a return statement that has a value."""
+        return not (inspect.isclass(self.subject.value) or returns_value(self.subject))
 
     def _written(self, arguments: Mapping[str, Any], filled: Sequence[str]) -> Any:
         """Return the array or the list that a function without a return statement writes into, None if there is none."""
         if filled:
             return arguments[filled[0]]
-        source = self.subject.own_source
-        if inspect.isclass(self.subject.value) or returns_value(self.subject):
+        if not self._returns_nothing:
             return None
-        role_of = self.binding.role_of
+        source, role_of = self.subject.own_source, self.binding.role_of
         lists = {name: value for name, value in arguments.items() if isinstance(value, list) or role_of[name].name.startswith(NO_EFFECT)}
         written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
         return next((lists[name] for name in written), None)

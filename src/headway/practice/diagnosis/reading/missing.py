@@ -20,6 +20,7 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, AbsentFunction, instance_in_place
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
 ARRAY_LIBRARIES = {"numpy", "torch", "jax", "jaxlib", "mlx"}
@@ -57,11 +58,11 @@ class Equivalent:
 _LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ANNOTATING: Collection[str] = _LISTED["annotating"]
 WITHOUT_EFFECT: Collection[str] = _LISTED["without_effect"]
-PUBLISHED: Collection[str] = _LISTED["published"]
 OBSERVING: str = _LISTED["observing"]
 PARTS: Mapping[str, str] = _LISTED["parts"]
 BASES: Mapping[str, str] = _LISTED["bases"]
 SAME_AS: Mapping[str, str] = _LISTED["same_as"]
+PUBLISHED = frozenset({*_LISTED["published"], *ARRAY_LIBRARIES, *ANNOTATING, *WITHOUT_EFFECT, *BASES, *SAME_AS})
 EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
 
 
@@ -286,11 +287,15 @@ OF_CLASS = r"_?[A-Z]\w*[a-z]\w*"
 
 def is_published(path: str) -> bool:
     """Return True for what is in a package that others publish, False for what may be in a file of the author."""
-    return path.partition(".")[0] in {*PUBLISHED, *ARRAY_LIBRARIES, *ANNOTATING, *WITHOUT_EFFECT, *BASES, *SAME_AS}
+    return path.partition(".")[0] in PUBLISHED
 
 
-def absent_parts(module: ModuleType | None, code: str) -> list[str]:
-    """Return the names in a source that mean parts of the author's which are absent from the files around it."""
+def absent_parts(subject: Subject) -> list[str]:
+    """Return the names in a subject's source that mean parts of the author's which are absent from the files around it."""
+    return subject.once("absent parts", lambda: _absent_parts(subject.module, subject.code))
+
+
+def _absent_parts(module: ModuleType | None, code: str) -> list[str]:
     named = {name: getattr(module, name, None) for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", code))}
     for owner, name in re.findall(r"\b([A-Za-z_]\w*)\.(\w+)", code):
         if isinstance(getattr(named[owner], "__loader__", None), MissingPackages):
