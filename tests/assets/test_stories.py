@@ -87,6 +87,7 @@ def test_sampled_stories_keep_names_and_things():
     assert len(slips) <= MAX_SAMPLED_SLIPS, slips
 
 
+@pytest.mark.slow
 def test_greedy_stories_keep_names_and_things():
     model = headway.load("stories")
     completions = model.generate(list(PROMPTS), temperature=0)

@@ -408,6 +408,7 @@ def test_a_scale_that_one_head_alone_does_not_show_is_named_with_the_other_mista
     assert [cause.name for cause in verdict_on(tmp_path, text, "SelfAttention").causes] == ["split_before_projecting + scale"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
     assert not verdict_on(tmp_path, *WRONG[case]).is_correct

@@ -164,6 +164,7 @@ def repaired(name: str, text: str) -> tuple[Repair, bool]:
     return repair, diagnose(subject_of(applied(text, repair.edits)), exercise(name)).is_correct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "program", "right", "wrong"), ONE_MISTAKE, ids=lambda value: value if "\n" not in value else "")
 def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
     text, lines = with_slips(program, [(right, wrong)])
@@ -610,6 +611,7 @@ class EncoderLayer(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_a_class_of_another_part_is_no_repair_of_one_that_is_not_defined():
     subject = subject_of(WITHOUT_ITS_ATTENTION)
     verdict = with_repair(diagnose(subject, exercise("encoder_layer")), subject, exercise("encoder_layer"))

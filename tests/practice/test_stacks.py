@@ -133,6 +133,7 @@ class TransformerDecoder:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "is_shared"),
     [("self.blocks = [Block(width)] * n_layers", True), ("self.blocks = [Block(width) for _ in range(n_layers)]", False)],

@@ -46,6 +46,7 @@ def causes(tmp_path, text, name):
     return verdict.status, [cause.name for cause in verdict.causes]
 
 
+@pytest.mark.slow
 def test_operands_without_effect_are_named(tmp_path):
     assert causes(tmp_path, SELF_ATTENTION, "SelfAttention") == ("wrong", ["operands_ignored"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.practice.diagnosis.checks.judging import verdict_on
 
 DECODER_LAYER = """
@@ -23,6 +25,7 @@ class DecoderLayer(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_a_decoder_layer_without_masks_exchanges_none(tmp_path):
     verdict = verdict_on(tmp_path, DECODER_LAYER, "DecoderLayer")
     assert [cause.name for cause in verdict.causes] == ["later_positions_visible"]
