@@ -20,6 +20,9 @@ MODEL = r"(my_|lang(uage)?_)?(model|net|network|llm|lm|gpt|transformer)"
 
 LOGITS = "logits"
 
+OF_SCORES = r"(?i)\A(?![\s\S]*(binary|sigmoid))[\s\S]*(softmax|cross_?entropy|log_?sum_?exp|(?<![a-z])xent)\w*\("
+"""Pattern of the body of a loss whose model returns scores: another one's may return probabilities, or predict numbers."""
+
 
 @dataclass(frozen=True)
 class GivenModel(ToyModel):
@@ -43,7 +46,7 @@ def with_model(subject: Subject, *, is_shifted: bool) -> Subject | None:
     Returns None for a loss with a model of the other kind.
     """
     model = next((each.name for each in subject.parameters if re.fullmatch(MODEL, each.name.lower())), None)
-    of_file = model_of_file(subject) if model is None else None
+    of_file = model_of_file(subject) if model is None and re.search(OF_SCORES, subject.code.partition(":\n")[2]) else None
     if of_file is not None:
         model, subject, calls, tokens = OF_FILE, of_file.subject, of_file.calls, of_file.tokens
     elif model is None or not inspect.isfunction(subject.value):
