@@ -55,7 +55,8 @@ def model_of_file(subject: Subject) -> FileModel | None:
     name = names.pop()
     places = {_place_of_tokens(node, weights) for node in calls}
     place = places.pop()
-    if places or place is None or not inspect.isfunction(inspect.unwrap(vars(subject.module).get(name))):
+    found = vars(subject.module).get(name)
+    if places or place is None or not (callable(found) and inspect.isfunction(inspect.unwrap(found))):
         return None
     tokens = [_arguments(node)[place] for node in calls]
     passed = {each.id for each in names_in(ast.Load, *(value for node in calls for value in _arguments(node).values()))}
