@@ -310,7 +310,61 @@ class FeedForward(nn.Module):
         return self.down(nn.gelu(self.up(x)))
 """
 
+TREES = """
+import jax
+import jax.numpy as jnp
+
+def init_linear(key, num_in, num_out):
+    return {"kernel": jax.random.normal(key, (num_in, num_out)) * 0.02, "bias": jnp.zeros((num_out,))}
+
+def init_params(key, cfg):
+    width = cfg.n_embd
+    first, second, third = jax.random.split(key, 3)
+    return {
+        "table": jax.random.normal(first, (cfg.vocab_size, width)),
+        "qkv": init_linear(second, width, 3 * width),
+        "head": init_linear(third, width, cfg.vocab_size),
+    }
+
+def linear(x, p):
+    return x @ p["kernel"] + p["bias"]
+
+def logits_of(params, tokens, cfg):
+    return linear(params["table"][tokens], params["head"])
+
+def nll_of(logits, targets):
+    scores = jax.nn.log_softmax(logits, axis=-1)
+    return -jnp.take_along_axis(scores, targets[..., None], axis=-1).mean()
+
+@jax.jit
+def loss_fn(params, tokens, targets, cfg):
+    logits = logits_of(params, tokens, cfg)
+    scores = jax.nn.log_softmax(logits, axis=-1)
+    return -jnp.take_along_axis(scores, targets[..., None], axis=-1).mean()
+
+def generate(params, cfg, key, idx, max_new_tokens, temperature=1.0):
+    for _ in range(max_new_tokens):
+        window = idx[:, -cfg.block_size:]
+        scores = logits_of(params, window, cfg)[:, -1] / temperature
+        key, now = jax.random.split(key)
+        idx = jnp.concatenate([idx, jax.random.categorical(now, scores)[:, None]], axis=1)
+    return idx
+"""
+
 PROGRAMS = (
+    Program("linear", "linear", TREES, (('@ p["kernel"] + p["bias"]', '@ p["kernel"] - p["bias"]'),)),
+    Program(
+        "loss_fn",
+        "cross_entropy",
+        TREES,
+        (("logits = logits_of(params, tokens, cfg)\n", "logits = 2 * logits_of(params, tokens, cfg)\n"),),
+    ),
+    Program(
+        "generate",
+        "generate",
+        TREES,
+        (("[:, -1] / temperature", "[:, 0] / temperature"), ("idx[:, -cfg.block_size:]", "idx[:, :cfg.block_size]")),
+    ),
     Program("softmax", "softmax", OLD_NAMES, (("jnp.sum(weights, axis=axis", "jnp.sum(weights, axis=0"),)),
     Program("MultiHeadSelfAttention", "multi_head_attention", OLD_NAMES, (("jnp.sqrt(self.d_k)", "self.d_k"),)),
     Program("FeedForward", "feed_forward", OLD_NAMES, (("self.down(nn.gelu(self.up(x)))", "nn.gelu(self.down(self.up(x)))"),)),

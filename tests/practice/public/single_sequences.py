@@ -103,7 +103,57 @@ class Transformer:
         return {"memory": memory, "probs": softmax(self.decoder(self.embed(tgt), memory) @ self.W_out)}
 """
 
+SIZE_OF_THE_FILE = """
+import numpy as np
+
+class Settings:
+    d_model = 24
+
+d_model = Settings.d_model
+
+def mask(length):
+    return np.triu(np.ones((length, length)), k=1) * -1e9
+
+def scaled_dot_product(Q, K, V, d_k):
+    scores = Q @ K.T / np.sqrt(d_k) + mask(Q.shape[0])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = powers / powers.sum(axis=1, keepdims=True)
+    return weights @ V, weights
+
+def attention(x, W_Q, W_K, W_V):
+    return scaled_dot_product(x @ W_Q, x @ W_K, x @ W_V, d_k=d_model)
+
+def multi_head_attention(x, W_Q, W_K, W_V, W_O, n_heads):
+    size = d_model // n_heads
+    q, k, v = ((x @ each).reshape(len(x), n_heads, size) for each in (W_Q, W_K, W_V))
+    outputs = [scaled_dot_product(q[:, h], k[:, h], v[:, h], d_k=size)[0] for h in range(n_heads)]
+    return np.concatenate(outputs, axis=-1) @ W_O
+"""
+
+ROTATION_WITH_CACHE = """
+import numpy as np
+
+def rotary_forward(x, cos, sin):
+    even, odd = x[:, 0::2], x[:, 1::2]
+    out = np.empty_like(x)
+    out[:, 0::2] = even * cos - odd * sin
+    out[:, 1::2] = even * sin + odd * cos
+    return out, {"cos": cos, "sin": sin}
+
+def rotary_backward(grad, cache):
+    return rotary_forward(grad, cache["cos"], -cache["sin"])[0]
+"""
+
 PROGRAMS = (
+    Program(
+        "scaled_dot_product",
+        "scaled_dot_product_attention",
+        SIZE_OF_THE_FILE,
+        (("np.sqrt(d_k) + mask(Q.shape[0])", "d_k + mask(Q.shape[0])"), ("k=1) * -1e9", "k=0) * -1e9")),
+    ),
+    Program("attention", "self_attention", SIZE_OF_THE_FILE, (("d_model = Settings.d_model", "d_model, d_k = Settings.d_model, 8"),)),
+    Program("multi_head_attention", "multi_head_attention", SIZE_OF_THE_FILE, (("d_k=size", "d_k=d_model"),)),
+    Program("rotary_forward", "rotary", ROTATION_WITH_CACHE, (("even * sin + odd * cos", "even * sin - odd * cos"),)),
     Program("add_and_norm", "residual", PARTS, (("layer_norm(x + y)", "layer_norm(y)"),)),
     Program("Encoder", "encoder_stack", PARTS, (("            x = layer(x)\n", "            layer(x)\n"),)),
     Program("Decoder", "decoder_stack", PARTS, (("x = layer(x, enc_output)", "x = layer(x, x)"),)),

@@ -141,6 +141,9 @@ def _columns(inputs: Inputs) -> Inputs | None:
     return inputs | {"x": numpy.ascontiguousarray(inputs["x"].T)} | bias
 
 
+OF_FUNCTION = r"^(?!weight__)"
+"""Pattern of a parameter that takes the weight: an array that a class holds shows its form by its shape."""
+
 CLASS = r"\A\s*(@.*\n)*class [\s\S]*\b"
 """Pattern of the source of a class, up to a word in it."""
 
@@ -164,7 +167,7 @@ EXERCISE = Exercise(
         (*NUM_AXES, ONE_VECTOR),
         RETURNS,
         optional(
-            Convention(TEXTS["weight_in_out"], TURNED, undo=TURNED, role="weight"),
+            Convention(TEXTS["weight_in_out"], TURNED, undo=TURNED, role="weight", named=OF_FUNCTION),
             Convention(
                 TEXTS["columns"],
                 _columns,

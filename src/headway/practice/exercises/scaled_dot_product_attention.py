@@ -215,10 +215,11 @@ def _of_one_length(inputs: Inputs) -> Inputs | None:
     return without_operands(inputs, "is_causal") if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
 
 
-MAKES_TRIANGLE = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))[\s\S]*(\btri[lu]|causal_?mask)\("
-"""Pattern of the source of a function that makes a causal mask and takes none."""
+TAKES_NO_MASK = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))"
+MAKES_TRIANGLE = r"(\btri[lu]|causal_?mask)\("
+"""Patterns of the source of a function that takes no mask, and of one that makes a causal mask itself or in a function that it calls."""
 
-CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=MAKES_TRIANGLE)
+CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=TAKES_NO_MASK, used_source=MAKES_TRIANGLE)
 
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",

@@ -60,7 +60,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
         calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]
         return [*calls, *_unrotated_calls(subject, exercise, library)]
-    holder = as_class(subject, library) if any(role.is_weight for role in exercise.roles) else None
+    holder = as_class(subject, library, is_linear=exercise.name == "linear") if any(role.is_weight for role in exercise.roles) else None
     if holder is not None:
         return adapter(None)(holder, exercise, library)
     if exercise.drawing is None and (found := globals_calls(subject, exercise, library)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import re
@@ -14,6 +15,7 @@ from typing import Any
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.classes.file_models import model_of_file
 from headway.practice.diagnosis.classes.instance_calls import instance_calls
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import Subject, parsed
@@ -74,15 +76,17 @@ OF_TOKENS = r"^(?!.*(num|count|per_?sec|time|prob)).*(tokens?|ids|sequences?|tex
 def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a function or class that generates."""
     if not inspect.isclass(subject.value):
-        return function_calls(_with_options_apart(subject, exercise.roles), exercise, library, FunctionCall)
+        of_file = model_of_file(subject)
+        made, tree = (subject, parsed(subject.own_source)) if of_file is None else (of_file.subject, of_file.tree)
+        return function_calls(_with_options_apart(made, tree, exercise.roles), exercise, library, FunctionCall)
     calls = instance_calls(subject, exercise, library)
     return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
 
 
-def _with_options_apart(subject: Subject, roles: Sequence[Role]) -> Subject:
+def _with_options_apart(subject: Subject, tree: ast.AST, roles: Sequence[Role]) -> Subject:
     """Return a function that reads its options as attributes of one operand as a function of the options; any other function as it is."""
     for parameter in subject.parameters:
-        names = [*dict.fromkeys(attributes_of(parameter.name, parsed(subject.own_source)))]
+        names = [*dict.fromkeys(attributes_of(parameter.name, tree))]
         named = [name for name in names if any(fits_name(name, role) for role in roles)]
         if named and not any(fits_name(parameter.name, role) for role in roles):
             return replace(subject, value=_of_options(subject, parameter.name, named, names))

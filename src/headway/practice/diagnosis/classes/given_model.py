@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headway.practice.diagnosis.classes.file_models import MODEL as OF_FILE
+from headway.practice.diagnosis.classes.file_models import model_of_file
 from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.recipes.toy_model import ToyModel
@@ -17,6 +19,9 @@ MODEL = r"(my_|lang(uage)?_)?(model|net|network|llm|lm|gpt|transformer)"
 """Pattern of the names of parameters for a model."""
 
 LOGITS = "logits"
+
+OF_SCORES = r"(?i)\A(?![\s\S]*(binary|sigmoid))[\s\S]*(softmax|cross_?entropy|log_?sum_?exp|(?<![a-z])xent)\w*\("
+"""Pattern of the body of a loss whose model returns scores: another one's may return probabilities, or predict numbers."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,16 @@ def with_model(subject: Subject, *, is_shifted: bool) -> Subject | None:
     Returns None for a loss with a model of the other kind.
     """
     model = next((each.name for each in subject.parameters if re.fullmatch(MODEL, each.name.lower())), None)
-    if model is None or not inspect.isfunction(subject.value):
+    of_file = model_of_file(subject) if model is None and re.search(OF_SCORES, subject.code.partition(":\n")[2]) else None
+    if of_file is not None:
+        model, subject, calls, tokens = OF_FILE, of_file.subject, of_file.calls, of_file.tokens
+    elif model is None or not inspect.isfunction(subject.value):
         return subject
-    calls = [node for node in ast.walk(parsed(subject.own_source)) if isinstance(node, ast.Call) and _is_model(node.func, model)]
+    else:
+        calls = [node for node in ast.walk(parsed(subject.own_source)) if isinstance(node, ast.Call) and _is_model(node.func, model)]
+        tokens = [each for node in calls for each in node.args[:1]]
     names = [each.name for each in subject.parameters if each.name != model]
-    read = {each.id for node in calls for each in names_in(ast.Load, *node.args[:1])} & set(names)
+    read = {each.id for each in names_in(ast.Load, *tokens)} & set(names)
     if len(calls) != 1 or len(read) != 1:
         return None
     inputs, arrays = read.pop(), [name for name in names if re.search(TARGETS, name.lower())]

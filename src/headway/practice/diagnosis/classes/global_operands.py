@@ -12,13 +12,18 @@ from headway.practice.diagnosis.calls.binding import Binding, bind, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import MISSING, Exercise
+from headway.practice.exercise import MISSING, Exercise, Inputs
+from headway.practice.recipes.projections import heads_around
 
 CONTAINERS = (dict, list, tuple, type(None))
 """Types of the variables that are replaced; other numbers than SIZES, and functions, belong to the program."""
 
-SIZES = ("num_heads", "head_dim")
+WIDTH = "hidden_size"
+SIZES = ("num_heads", "head_dim", WIDTH)
 """Sizes that a function may read from its file instead of from its operands."""
+
+HEAD_WIDTHS = ("head_dim", "d_out")
+"""Sizes of a head: a file that has one distinguishes it from the width of a model."""
 
 
 @dataclass
@@ -34,6 +39,11 @@ class GlobalsCall(Call):
     def parameters(self) -> Sequence[inspect.Parameter]:
         """Return the function's parameters, and one for each variable."""
         return [*self.subject.parameters, *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self.held)]
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if the function can be called; one that reads the width of its file's model projects to this width, to no share of it."""
+        reads_width = any(self.binding.role_of[name].name == WIDTH for name in self.held)
+        return super().fits(inputs) and not (reads_width and "query_weight" in inputs and heads_around(inputs) > 1)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the variables set."""
@@ -52,6 +62,8 @@ def globals_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
         for role in exercise.roles
         if not binding.takes(role.name) and (role.name in SIZES or (role.neutral is MISSING and not (role.is_size or role.is_weight)))
     ]
+    if not binding.takes("num_heads") and _has_head_width(subject, exercise):
+        free = [role for role in free if role.name != WIDTH]
     held = {
         name: role
         for name, kind in _read(subject).items()
@@ -60,6 +72,12 @@ def globals_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ca
     if not held or len(set(held.values())) < len(held):
         return []
     return [GlobalsCall(subject, Binding({**binding.role_of, **held}), library, held=tuple(held))]
+
+
+def _has_head_width(subject: Subject, exercise: Exercise) -> bool:
+    """Return True if a number of the file is the width of a head by its name, whether the function reads it or not."""
+    widths = [role for role in exercise.roles if role.name in HEAD_WIDTHS]
+    return any(type(value) is int and fits_name(name, role) for name, value in vars(subject.module).items() for role in widths)
 
 
 def _read(subject: Subject) -> dict[str, type]:

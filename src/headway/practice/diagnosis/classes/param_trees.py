@@ -304,8 +304,12 @@ class _Scope(ast.NodeVisitor):
                     self.places[name] = (*path, EACH)
 
 
+LAYER = "single_linear_layer"
+"""Owner of the arrays of a single linear layer."""
+
 NORM = r"norm|(^|[._])ln|gamma|beta|gain|scale|shift"
 SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (rf"^{LAYER}\.", ("in_features", "out_features")),
     (NORM, ("hidden_size",)),
     (r"(^|[._])w?pos|pos_?emb|wpe|(^|[._])w_?p$|position", ("context_length", "hidden_size")),
     (r"qkv|c_attn|in_proj", ("hidden_size", "all_heads")),

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.calls.calling import DTYPES, mapped
 from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, Config
 from headway.practice.diagnosis.classes.flax_modules import random_key
-from headway.practice.diagnosis.classes.param_trees import Node, arrays_of, formed, sizes_of, tree_read
+from headway.practice.diagnosis.classes.param_trees import LAYER, PLAIN, Node, arrays_of, formed, sizes_of, tree_read
 from headway.practice.diagnosis.reading.subject import Subject, parameters_of, source_in
 
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree|layer|block"
@@ -41,14 +41,17 @@ POSITIONS = r"max|len|ctx|context|block|position"
 """Pattern of the names of sizes that limit the number of positions, which are then MANY."""
 
 
-def as_class(subject: Subject, library: str) -> Subject | None:
+def as_class(subject: Subject, library: str, *, is_linear: bool = False) -> Subject | None:
     """Return the function as a class that holds its trees; None for a class, for lists, and if it takes no tree whose arrays are known.
 
     The tree is the one that a function of the file initializes; without such a function, it has the keys that the function reads, and
-    arrays of the sizes that their names mean.
+    arrays of the sizes that their names mean. A linear layer has one matrix and a bias at most, under any keys: the tree of a whole model
+    has them in the sizes of the model.
     """
     if inspect.isclass(subject.value) or library == "list":
         return None
+    if is_linear and (found := _linear_read(subject)):
+        return _made_up(subject, found, None, library)
     tree_parameters = [each.name for each in subject.parameters if re.fullmatch(PARAMS, each.name.lower())]
     initializers = _initializers(subject, tree_parameters[0]) if tree_parameters else []
     if initializers:
@@ -90,6 +93,16 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
             elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))
     return found if all(read.sizes() is not None for read in found.values()) else {}
+
+
+def _linear_read(subject: Subject) -> dict[str, Read]:
+    """Return the tree of one or two arrays with plain keys, or that is unpacked, which a linear layer reads from a required parameter."""
+    for each in subject.parameters:
+        tree = tree_read(subject.value, each.name, subject.module) if each.default is each.empty else Node()
+        is_plain = all(not child.children and re.fullmatch(PLAIN, key.lower()) for key, child in tree.children.items())
+        if 0 < len(tree.children) < 3 and is_plain:
+            return {each.name: Read(tree, (LAYER,))}
+    return {}
 
 
 def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parameter | None, library: str) -> Subject:

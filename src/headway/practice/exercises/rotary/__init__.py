@@ -11,7 +11,7 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace, asarray_like, cast
 from headway.practice.exercise import Exercise, Inputs, Probe, Step
-from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, SHAPES, TURNS, WIDTHS
+from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, RETURNS, SHAPES, TURNS, WIDTHS
 from headway.practice.exercises.rotary.steps import (
     STEPS,
     WRONG_FREQUENCIES,
@@ -208,6 +208,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),
+    conventions=(RETURNS, PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),
     recoveries=RECOVERIES,
 )

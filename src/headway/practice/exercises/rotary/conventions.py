@@ -11,6 +11,7 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, optional
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
 from headway.practice.message import Message
+from headway.practice.recipes.conventions import SEVERAL_VALUES
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.rotary_forms import RETURNS_SINE_FIRST
 from headway.practice.texts import Texts
@@ -187,4 +188,12 @@ POSITIONS = optional(
         role="offset",
     ),
 )
+
+
+def _without_cache(answer: Any, inputs: Inputs) -> Any:
+    """Return what is rotated from a pair with the dict or the tuple of what a backward pass needs."""
+    return answer[0] if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict | tuple) else answer
+
+
+RETURNS = optional(Convention(SEVERAL_VALUES, decode=_without_cache, source=r"\breturn\b[^\n]*,", without="key"))
 BASES = optional(Convention(TEXTS["usual_base"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"))
