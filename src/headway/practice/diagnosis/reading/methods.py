@@ -240,7 +240,7 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
 
 
 class Anywhere:
-    """What a method reads a device of: a weight, a module of weights, or the method that returns all weights; the device is the default one."""
+    """Stand-in for what a method reads a device of: a weight, a module of weights, or the method that returns all weights; the device is the default one."""
 
     device = None
 
