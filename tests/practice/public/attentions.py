@@ -1071,7 +1071,7 @@ class MultiHeadAttention(nn.Module):
         scores = scores.masked_fill(mask == 0, float("-inf"))
         return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 """,
-        (("mask == 0", "mask == 1"), ("self.k(enc_data)", "self.k(x)"), ("mask == 0", "mask.mT == 0")),
+        (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
     ),
     Program(
         "MultiHeadAttention",
@@ -1097,6 +1097,6 @@ class MultiHeadAttention(nn.Module):
         scores = scores.masked_fill(mask == 0, float("-inf"))
         return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 """,
-        (("mask == 0", "mask == 1"), ("self.k(enc_data)", "self.k(x)"), ("mask == 0", "mask.mT == 0")),
+        (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
     ),
 )
