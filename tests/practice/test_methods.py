@@ -169,3 +169,50 @@ def test_a_mistake_in_a_method_is_repaired_there_and_not_said_to_be_that_of_its_
     assert verdict.status == "wrong"
     assert verdict.repair is not None
     assert "self.d_model → self.d_k" in verdict.repair.says.en
+
+
+MASKS = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.c_attn, self.c_proj = num_heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def attention_mask(self, nd, ns, *, dtype):
+        seen = torch.arange(nd)[:, None] >= torch.arange(ns) - ns + nd
+        return seen.to(dtype=dtype).to(device=self.c_attn.weight.device)
+
+    def get_mask(self, size):
+        return torch.tril(torch.ones(size, size, device=next(self.parameters()).device))
+
+    def hide(self, scores):
+        seen = self.attention_mask(*scores.shape[-2:], dtype=scores.dtype)
+        return scores * seen - 1e10 * (1 - seen)
+
+    def attend(self, q, k, v):
+        return self.hide(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.c_attn(x).chunk(3, dim=-1))
+        return self.c_proj(self.attend(q, k, v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_a_method_that_makes_a_mask_on_the_device_of_the_weights_is_judged(tmp_path):
+    pytest.importorskip("torch")
+    found = verdicts_on(tmp_path, MASKS)
+    assert {name: verdict.status for name, verdict in found.items()} == {
+        "Attention": "correct",
+        "Attention.attention_mask": "correct",
+        "Attention.get_mask": "correct",
+    }
+
+
+def test_a_mistake_in_a_mask_on_the_device_of_the_weights_is_found(tmp_path):
+    pytest.importorskip("torch")
+    wrong = MASKS.replace("ns) - ns + nd", "ns) - ns + nd + 1").replace(".parameters()).device)", ".parameters()).device), diagonal=-1")
+    found = verdicts_on(tmp_path, wrong)
+    assert found["Attention.get_mask"].status == "wrong"
+    assert "Attention.attention_mask" not in found or not found["Attention.attention_mask"].is_correct

@@ -544,4 +544,42 @@ class Embedding:
 """,
         (("self.weights[tokens]", "self.weights[tokens - 1]"),),
     ),
+    Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, max_len, width):
+        super().__init__()
+        angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+        self.table = torch.zeros(max_len, width)
+        self.table[:, 0::2], self.table[:, 1::2] = angles.sin(), angles.cos()
+    def forward(self, tokens):
+        batch_size, length = tokens.shape
+        return self.table[:length]
+""",
+        (("/ 10000", "* 10000"), ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("(0, width, 2) / width", "(0, width, 2)")),
+    ),
+    Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, max_len, width):
+        super().__init__()
+        angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+        self.table = torch.zeros(max_len, width)
+        self.table[:, 0::2], self.table[:, 1::2] = angles.sin(), angles.cos()
+    def forward(self, tokens):
+        batch_size, length = tokens.size()
+        return self.table[:length][None]
+""",
+        (("/ 10000", "* 10000"), ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("(0, width, 2) / width", "(0, width, 2)")),
+    ),
 )

@@ -921,4 +921,70 @@ class TransformerBlock(nn.Module):
 """,
         (("x + self.shortcut(self.ff", "self.shortcut(self.ff"), ("self.att(self.norm1(x))", "self.att(x)")),
     ),
+    Program(
+        "DecoderBlock",
+        "decoder_layer",
+        """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+    def forward(self, idx, mask, enc_idx=None):
+        other = idx if enc_idx is None else enc_idx
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in (self.q(idx), self.k(other), self.v(other)))
+        scores = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).masked_fill(mask == 0, float("-inf"))
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class DecoderBlock(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.masked_attention, self.attention = Attention(width, num_heads), Attention(width, num_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+        self.norm = nn.ModuleList([nn.LayerNorm(width) for _ in range(3)])
+    def forward(self, idx, mask, enc_idx, enc_mask):
+        x = self.norm[0](idx + self.masked_attention(idx, mask))
+        x = self.norm[1](x + self.attention(x, enc_mask, enc_idx))
+        return self.norm[2](x + self.feed_forward(x))
+""",
+        (("self.attention(x, enc", "self.attention(idx, enc"), ("enc_mask, enc_idx)", "enc_mask)"), ("(idx + self.masked", "(self.masked")),
+    ),
+    Program(
+        "Block",
+        "transformer_block",
+        """
+import torch
+from torch import nn
+
+class Conv1D(nn.Module):
+    def __init__(self, nx, nf):
+        super().__init__()
+        self.w, self.b = nn.Parameter(torch.randn(1, nx, nf)), nn.Parameter(torch.zeros(nf))
+    def forward(self, x):
+        return x @ self.w[0] + self.b
+
+class Attention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.c_attn, self.c_proj = num_heads, Conv1D(width, 3 * width), Conv1D(width, width)
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.c_attn(x).chunk(3, dim=-1))
+        seen = torch.ones(x.shape[1], x.shape[1]).tril()
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(seen == 0, float("-inf"))
+        return self.c_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+class Block(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.ln_1, self.ln_2, self.attn = nn.LayerNorm(width), nn.LayerNorm(width), Attention(width, num_heads)
+        self.c_fc, self.c_proj, self.act = Conv1D(width, 4 * width), Conv1D(4 * width, width), nn.GELU(approximate="tanh")
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.c_proj(self.act(self.c_fc(self.ln_2(x))))
+""",
+        (("self.ln_2(x)", "self.ln_1(x)"), ("self.w[0] + self.b", "self.w[0]"), ("seen == 0", "seen == 1")),
+    ),
 )

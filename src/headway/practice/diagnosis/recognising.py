@@ -33,10 +33,10 @@ WHOLE = ("encoder_stack", "encoder_decoder")
 
 MODELS = ("model", "llm", "lm")
 NO_PART = (
-    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
-    r"|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|estimate|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
+    r"|.*_(flops?|macs)$|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
 )
-"""Pattern of the names of functions that show, measure, initialize, check or differentiate a part."""
+"""Pattern of the names of functions that show, measure, estimate, initialize, check or differentiate a part."""
 
 
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"

@@ -177,6 +177,12 @@ def _as_positions(inputs: Inputs) -> Inputs:
     return inputs | {"seq_len": numpy.arange(inputs["seq_len"] if x is None else x.shape[-2])}
 
 
+def _as_tokens(inputs: Inputs) -> Inputs | None:
+    """Return token ids in place of embeddings: none is 0, so that a table to which they are added differs."""
+    x = inputs.get("x")
+    return None if x is None else inputs | {"x": 1 + numpy.arange(x[..., 0].size).reshape(x.shape[:-1])}
+
+
 def _rows_first(inputs: Inputs) -> Inputs | None:
     x = inputs.get("x")
     if x is None:
@@ -220,6 +226,13 @@ TAKES = optional(
         decode=_sum_of,
         role="x",
         source=r"def (?:forward|__call__)\(self, (\w+)((.|\n)*self\.\w+\[\1\]|(.|\n)*\bouter\(\1\b)",
+    ),
+    Convention(
+        TEXTS["takes_tokens"],
+        encode=_as_tokens,
+        decode=_sum_of,
+        role="x",
+        source=r"\n *\(?(\w+), *(\w+)\)? *= *\w+\.(size\(\)|shape)\s",
     ),
     Convention(
         TEXTS["takes_length"],

@@ -99,3 +99,44 @@ def test_a_mistake_in_a_cache_that_a_flag_switches_on_is_found(tmp_path, right, 
     assert SWITCHED.count(right) == 1
     verdict = verdict_on(tmp_path, SWITCHED.replace(right, wrong))
     assert [cause.name for cause in verdict.causes] == ["cached_differs"]
+
+
+STACKED = """
+import torch
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.c_attn, self.c_proj = num_heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, past=None):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.c_attn(x).chunk(3, dim=-1))
+        present = torch.stack([k, v], dim=1)
+        if past is not None:
+            old_k, old_v = torch.unbind(past, dim=1)
+            k, v = torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2)
+        seen = torch.arange(q.shape[-2])[:, None] >= torch.arange(k.shape[-2]) - k.shape[-2] + q.shape[-2]
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, float("-inf"))
+        return self.c_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), present
+"""
+
+
+def test_new_keys_and_values_that_the_caller_joins_to_the_past_are_a_cache(tmp_path):
+    verdict = verdict_on(tmp_path, STACKED)
+    assert verdict.is_correct
+    assert not any("one new position at a time" in note.en for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (" - k.shape[-2] + q.shape[-2]", ""),
+        ("torch.cat([old_v, v], dim=-2)", "torch.cat([v, old_v], dim=-2)"),
+        ("torch.stack([k, v], dim=1)", "torch.stack([v, k], dim=1)"),
+    ],
+)
+def test_a_mistake_with_the_past_that_the_caller_joins_is_found(tmp_path, right, wrong):
+    assert STACKED.count(right) == 1
+    verdict = verdict_on(tmp_path, STACKED.replace(right, wrong))
+    assert [cause.name for cause in verdict.causes] == ["cached_differs"]

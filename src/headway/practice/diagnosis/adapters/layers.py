@@ -201,7 +201,7 @@ def _feed_forward_contents(inner: Sequence[Slot], slots: Sequence[Slot], inputs:
     first, second = inner[:2]
     if is_known and first.shape[0] == width:
         first, second = second, first
-    is_transposed = not is_known and first.shape[0] == width
+    is_transposed = not is_known and next(size for size in first.shape if size > 1) == width  # GPT-2's: (1, in, out)
     contents = {first.name: Contents(("up_weight",), is_transposed), second.name: Contents(("down_weight",), is_transposed)}
     owners = {first.path[:-1], second.path[:-1]}
     for slot in slots:

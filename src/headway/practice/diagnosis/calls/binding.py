@@ -248,9 +248,10 @@ def bind_call(
     neutral: dict[str, Role] = {}
     required = [each for each in parameters if each.default is each.empty]
     inputs = [each for each in required if "mask" not in each.name.lower()]
+    is_unlisted = not any(each.name in listed for each in inputs)
     for each in required if len(inputs) > 1 else ():  # a single one is the input, even if its name is `idx`
         table = table_for(each.name, style)
-        if each.name in listed or each.name in flags:
+        if each.name in listed or each.name in flags or (is_unlisted and re.fullmatch(OF_TOKENS, each.name.lower())):
             continue
         if table is not None and each.name in called:
             neutral[each.name] = Role(f"{NO_EFFECT}{each.name}", size_of=lambda inputs: same)
@@ -270,6 +271,9 @@ def bind_call(
         }
     )
 
+
+OF_TOKENS = r"(?!layer|block|head|expert|pos|step)(\w+_)?idx"
+"""Pattern of names that mean a sequence if no other parameter does, and otherwise the number of a layer."""
 
 OF_QUERIES = r"q(uery|ueries)?_"
 """Start of the name of a mask of queries, which hides no keys."""

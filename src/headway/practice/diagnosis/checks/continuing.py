@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import to_numpy
+from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calls.binding import TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks.trial import Trial
@@ -150,14 +150,16 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
 
     def continued(ends: Sequence[int]) -> bool:
         """Return True if the outputs differ after passes that end at these positions."""
-        start, answer = 0, None
+        start, answer, cache = 0, None, None
         instance = made if each.cache else copy.deepcopy(made)
         for end in ends:
             given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
             if answer is None:
                 answer = each.run(instance, given) if each.cache else call.forward(instance, given)
             else:
-                given |= {each.cache: _cache_in(answer), **dict.fromkeys(each.starts, start)} if each.cache else {}
+                if each.cache:
+                    cache = _joined(cache, _cache_in(answer), start, call.library)
+                    given |= {each.cache: cache, **dict.fromkeys(each.starts, start)}
                 try:
                     answer = each.run(instance, given)
                 except Exception as error:
@@ -203,6 +205,14 @@ def _cache_in(answer: Any) -> Any:
     return next(each for each in answer[1:] if (isinstance(each, tuple | list | dict) and len(each) > 1) or _is_stacked(each))
 
 
+def _joined(cache: Any, returned: Any, num_positions: int, library: str) -> Any:
+    """Return a returned cache, after the earlier one if it has the new positions alone: GPT-2's first code leaves it to the caller to join them."""
+    if not (_is_stacked(cache) and _is_stacked(returned)) or returned.shape[-2] == num_positions:
+        return returned
+    both = numpy.concatenate([to_numpy(cache), to_numpy(returned)], axis=-2)
+    return from_numpy(both, library) if both.shape[-2] == num_positions else returned
+
+
 def _is_stacked(value: Any) -> bool:
     """Return True for keys and values, each (batch, heads, positions, head_dim), on a first or second axis."""
-    return numpy.ndim(value) == 5 and 2 in value.shape[:2]
+    return getattr(value, "ndim", 0) == 5 and 2 in value.shape[:2]

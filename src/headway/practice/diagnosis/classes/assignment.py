@@ -33,6 +33,9 @@ NESTED = {
 }
 """Notes about these orders; the first is the usual one."""
 
+ENDINGS = {"weight": "bias", ".w": ".b"}
+"""Endings of the names of weights and of the biases next to them."""
+
 MAX_ASSIGNMENTS = 24
 
 
@@ -248,9 +251,8 @@ def _by_shape(
 ) -> Iterator[dict[str, tuple[str, ...]]]:
     """Yield every way to assign the remaining weights to the arrays that no name identified, by shape."""
     taken = {role for roles in named.values() for role in roles}
-    names = [
-        name for name in groups if name not in named and not (name.endswith("bias") and name.removesuffix("bias") + "weight" in groups)
-    ]
+    biases = {_bias_next_to(name) for name in groups}
+    names = [name for name in groups if name not in named and name not in biases]
     single = [(role.name,) for role in exercise.roles if role.is_weight and role.name not in taken and inputs.get(role.name) is not None]
     choices = [
         *single,
@@ -300,11 +302,17 @@ def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, .
     """Return the biases that belong to the weights already assigned."""
     known, found = {role.name for role in roles}, {}
     for name, members in holders.items():
-        bias_name = name.removesuffix("weight") + "bias"
+        bias_name = _bias_next_to(name)
         biases = tuple(role.removesuffix("weight") + "bias" for role in members)
-        if name.endswith("weight") and bias_name in groups and set(biases) <= known:
+        if bias_name in groups and set(biases) <= known:
             found[bias_name] = biases
     return found
+
+
+def _bias_next_to(name: str) -> str:
+    """Return the name that the bias next to a weight has: `fc.bias` for `fc.weight`, `fc.b` for `fc.w`; an empty one for other arrays."""
+    ending = next((each for each in ENDINGS if name.endswith(each)), None)
+    return "" if ending is None else name.removesuffix(ending) + ENDINGS[ending]
 
 
 def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple[tuple[str, ...], str]]]:

@@ -69,8 +69,10 @@ def _two_masks(parameters: Sequence[inspect.Parameter], role_of: Mapping[str, Ro
 
 
 def _is_tested(name: str, source: str) -> bool:
-    """Return True if a source tests whether an operand is given."""
-    return re.search(rf"\b{name} *(is|==|!=) *(not )?None|\b(if|not|and|or) {name}\b(?! *[=!<>.\[])", source) is not None
+    """Return True if a source tests whether an operand is given, other than for assertions about it."""
+    of_checks = rf"(?m)^( *)if {name} is not None:\n(?:\1 +(?:assert|raise|print)\b.*\n)+(?!\1 )"
+    tested = rf"\b{name} *(is|==|!=) *(not )?None|\b(if|not|and|or) {name}\b(?! *[=!<>.\[])"
+    return re.search(tested, re.sub(of_checks, "", source)) is not None
 
 
 def _may_be_left_out(parameter: inspect.Parameter, role_of: Mapping[str, Role], source: str) -> bool:

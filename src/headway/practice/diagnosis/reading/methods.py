@@ -7,7 +7,8 @@ import dis
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,9 @@ OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +
 PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_|seq_|attention_|attn_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""
 
+OF_DEVICE = r"next\(self\.parameters\(\)\)\.device|self(\.\w+)+\.device"
+"""Pattern of an expression for the device of a weight."""
+
 OPERANDS = ("q", "k", "v")
 """First letters of the operands of an attention."""
 
@@ -119,7 +123,8 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
     assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
     read = {name: _read_of_self(node, WORDS if _is_of_pairs(name) else None) for name, node in own.items() if not node.decorator_list}
     free = {name for name, attributes in read.items() if attributes is not None}
-    while reading := {name for name in free if not _needed(own[name], read[name] or set(), assigned) <= free}:
+    placed = {name for name, node in own.items() if _makes_mask(node) and _places(node)}  # their callers are steps of an attention
+    while reading := {name for name in free if not _needed(own[name], read[name] or set(), assigned) <= free - placed}:
         free -= reading
     return {
         name
@@ -137,8 +142,13 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
         return attributes - assigned - {"training"}
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
-    makes_mask = fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
+    makes_mask = _makes_mask(method)
     return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{FILL}|{CONFIG}", each))}
+
+
+def _makes_mask(method: ast.FunctionDef) -> bool:
+    """Return True for a method that makes a mask of padding or of later positions."""
+    return fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
 
 
 def _is_of_pairs(name: str) -> bool:
@@ -149,8 +159,10 @@ def _is_of_pairs(name: str) -> bool:
 
 def _is_triangular(name: str, method: ast.AST) -> bool:
     """Return True for a method that makes a mask of a kind that its name does not say, and makes a triangle."""
-    named = {node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None) for node in ast.walk(method)}
-    return re.fullmatch(PLAIN_MASK, name) is not None and not named.isdisjoint(("tril", "triu"))
+    nodes = [*ast.walk(method)]
+    named = {node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None) for node in nodes}
+    orders = "arange" in named and any(isinstance(each, ast.Gt | ast.GtE | ast.Lt | ast.LtE) for each in nodes)
+    return re.fullmatch(PLAIN_MASK, name) is not None and (orders or not named.isdisjoint(("tril", "triu")))
 
 
 def _attends(name: str, parameters: list[str]) -> bool:
@@ -159,15 +171,24 @@ def _attends(name: str, parameters: list[str]) -> bool:
 
 
 def _read_of_self(method: ast.FunctionDef, written: str | None) -> set[str] | None:
-    """Return the attributes that a method reads of its instance; None if it uses the instance in another way.
+    """Return the attributes that a method reads of its instance, a mask not only for a device; None if it uses the instance in another way.
 
     written   pattern of the names of attributes that it may assign
     """
-    attributes = [node for node in ast.walk(method) if is_of_self(node)]
-    uses = [node for node in ast.walk(method) if isinstance(node, ast.Name) and node.id == "self"]
+    places = _places(method) if _makes_mask(method) else ()
+    of_places = {id(node) for each in places for node in ast.walk(each)}
+    nodes = [node for node in ast.walk(method) if id(node) not in of_places]
+    attributes = [node for node in nodes if is_of_self(node)]
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == "self"]
     is_read = all(isinstance(node.ctx, ast.Load) or (written and re.fullmatch(written, node.attr)) for node in attributes)
     is_only_read = is_read and len(uses) == len(attributes)
     return {node.attr for node in attributes} if is_only_read and parameters_in(method)[:1] == ["self"] else None
+
+
+def _places(method: ast.AST) -> list[ast.Attribute]:
+    """Return the expressions for the device of a weight or of all: `self.proj.weight.device`, `next(self.parameters()).device`."""
+    devices = [node for node in ast.walk(method) if isinstance(node, ast.Attribute) and node.attr == "device"]
+    return [node for node in devices if re.fullmatch(OF_DEVICE, ast.unparse(node))]
 
 
 def _is_static(node: ast.FunctionDef) -> bool:
@@ -195,10 +216,13 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     if not all(isinstance(each, int | float) for each in fills.values()):
         return None
     lists = [name for name in sorted(held) if is_of_pairs and re.fullmatch(LISTED, name)]
+    placed = _placed(method)
 
     @functools.wraps(method)
     def called(*values: Any, **options: Any) -> Any:
         instance = _made(owner, [*values, *options.values()][0].shape[-1]) if needed else owner.__new__(owner)
+        for name in placed if not needed else ():
+            object.__setattr__(instance, name, Anywhere())
         for name in settings:
             object.__setattr__(instance, name, options.pop(name, None))
         for name, fill in fills.items():
@@ -213,6 +237,28 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
     called.__signature__ = signature.replace(parameters=[*operands, *own])  # type: ignore[attr-defined]
     return called
+
+
+class Anywhere:
+    """Stand-in for what a method reads a device of: a weight, a module of weights, or the method that returns all weights; the device is the default one."""
+
+    device = None
+
+    def __getattr__(self, name: str) -> Anywhere:
+        return self
+
+    def __call__(self) -> Iterator[Anywhere]:
+        """Return all weights."""
+        return iter((self,))
+
+
+def _placed(method: Callable[..., Any]) -> set[str]:
+    """Return the attributes of its instance that a method reads for a device alone."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, SyntaxError):
+        return set()
+    return {node.attr for each in _places(tree) for node in ast.walk(each) if is_of_self(node)}
 
 
 def of_operands(owner: type) -> Callable[..., Any] | None:
