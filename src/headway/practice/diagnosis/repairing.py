@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +22,7 @@ from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
 from headway.practice.diagnosis.reading.errors import is_of_sizes
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import HEADING, Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
@@ -103,6 +104,9 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
     return is_elsewhere or any(line in each for line in lines for each in ranges)
 
 
+EFFORT_OF_NAMED = 0.4
+"""Share of the usual work for the repair of a program whose mistake is certain: most are found with little, and the mistake is named without one."""
+
 SHORT = ("sgd_optimizer",)
 """Parts of few operations: leaving out what another variant adds makes it right as this one."""
 
@@ -153,7 +157,8 @@ def with_repair(
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
-    extent = Extent(is_single=is_single, is_doubted=is_open)
+    effort = EFFORT_OF_NAMED if _is_proved(verdict) else 1.0
+    extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort)
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
     if isinstance(repair, PartOfRepair) and (
         _is_explained(verdict, repair) or any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names)
@@ -210,8 +215,13 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
 
 def _is_explained(verdict: Verdict, repair: Repair) -> bool:
     """Return True if a single known mistake is certain, and no coincidence."""
+    return _is_proved(verdict) and not _is_coincidence(verdict, repair)
+
+
+def _is_proved(verdict: Verdict) -> bool:
+    """Return True if a single known mistake is certain."""
     is_certain = verdict.status == "wrong" and verdict.confidence == "certain" and len(verdict.causes) == 1
-    return is_certain and bool(verdict.causes[0].proof.en) and not _is_coincidence(verdict, repair)
+    return is_certain and bool(verdict.causes[0].proof.en)
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
@@ -276,13 +286,21 @@ def _with_edits(subject: Subject, repairs: Sequence[Repaired]) -> Subject | None
 
 
 def _located(verdict: Verdict, subject: Subject) -> tuple[Cause, ...]:
-    """Return the causes of a wrong verdict, one without a line at the first line where the program leaves the way of right ones."""
-    if verdict.status != "wrong" or verdict.trial is None or all(cause.line is not None for cause in verdict.causes):
+    """Return the causes of a wrong verdict, one without a line of its own at the first line where the program leaves the way of right ones."""
+    if verdict.status != "wrong" or verdict.trial is None or all(_has_own_line(cause, subject) for cause in verdict.causes):
         return verdict.causes
     with suppress(Exception):  # a program of an unforeseen kind
         line = first_departure(subject, verdict.trial)
-        return tuple(cause if cause.line is not None else replace(cause, line=line) for cause in verdict.causes)
+        return tuple(cause if _has_own_line(cause, subject) else replace(cause, line=line or cause.line) for cause in verdict.causes)
     return verdict.causes
+
+
+def _has_own_line(cause: Cause, subject: Subject) -> bool:
+    """Return True for a cause with a line that computes; the heading of a function only has words that the cause's pattern finds."""
+    if cause.line is None:
+        return False
+    lines = subject.text.splitlines()
+    return not (cause.proof.en and cause.line <= len(lines) and re.match(HEADING, lines[cause.line - 1]))
 
 
 def _at(cause: Cause, repair: Repair) -> Cause:
