@@ -26,7 +26,7 @@ from headway.practice.diagnosis.reading.subject import HEADING, Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
-from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of
+from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of, used_names
 from headway.practice.diagnosis.repair.remaining import AND_REPAIRED, PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied, edit_of
@@ -143,7 +143,7 @@ def with_repair(
     raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []
     if any(isinstance(each.node, ast.stmt) or each.cause.line in {cause.line for cause in verdict.causes} for each in raising):
         return _with_meant(verdict, subject, exercise, raising)
-    used = [each for each in callees if each[0].name in _used_names(subject) and _keeps_lines(each[1])]
+    used = [each for each in callees if each[0].name in used_names(subject) and _keeps_lines(each[1])]
     repaired = _with_edits(subject, used) if used else None
     also_wrong = ALSO_WRONG.format(name=", ".join(each.name for each, _ in used))
     is_also_wrong = also_wrong.en in {note.en for note in verdict.notes}
@@ -260,15 +260,8 @@ def _needed(used: Sequence[Repaired], subject: Subject, exercise: Exercise) -> S
     return used
 
 
-def _used_names(subject: Subject) -> set[str]:
-    """Return the names of the file's other functions and classes that a subject uses; the class of a method is none of them."""
-    program = program_of(subject)
-    statements = program.statements if program is not None else []
-    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name.partition(".")[0]}
-
-
 def _num_used(subject: Subject) -> int:
-    return len(_used_names(subject))
+    return len(used_names(subject))
 
 
 def _keeps_lines(repair: Repair) -> bool:
