@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import isclass
 from pathlib import Path
 from types import ModuleType
 
@@ -105,7 +106,8 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
 
 
 EFFORT_OF_NAMED = 0.4
-"""Share of the usual work for the repair of a program whose mistake is certain: most are found with little, and the mistake is named without one."""
+"""Share of the usual work for the repair of a class whose mistake is certain: its calls take long, most repairs are found early, and the mistake is
+named without one."""
 
 SHORT = ("sgd_optimizer",)
 """Parts of few operations: leaving out what another variant adds makes it right as this one."""
@@ -157,7 +159,7 @@ def with_repair(
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
-    effort = EFFORT_OF_NAMED if _is_proved(verdict) else 1.0
+    effort = EFFORT_OF_NAMED if _is_proved(verdict) and isclass(chosen.value) else 1.0
     extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort)
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
     if isinstance(repair, PartOfRepair) and (

@@ -100,8 +100,8 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
     """Return the lines of expressions that are computed from milestones and are none, and of those that raise.
 
     An expression from which a milestone is computed, such as a product of fused matrices, is left out. After a multiple of a milestone
-    the lines where the program leaves the multiples count, too. Of a program that computes milestones alone, it is the line that returns
-    its output: another one was meant.
+    the lines where the program leaves the multiples count, too. Of a program that computes milestones alone it is the line that returns a
+    variable: another one was meant.
 
     values   of the expressions that were evaluated, by the id of their nodes
     """
@@ -137,9 +137,10 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
 
 
 def _last_return(statements: Sequence[ast.stmt], values: Mapping[int, Seen]) -> set[int]:
-    """Return the line of the expression that is returned last, if any is."""
-    returned = {id(each): each.lineno for each in returned_by(*statements)}
-    return {returned[node] for node in [node for node in values if node in returned][-1:]}
+    """Return the line of the expression that is returned last, if it is a variable."""
+    returned = {id(each): each for each in returned_by(*statements)}
+    last = [returned[node] for node in values if node in returned][-1:]
+    return {each.lineno for each in last if isinstance(each, ast.Name)}
 
 
 def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> int | None:
