@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +22,7 @@ from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
 from headway.practice.diagnosis.reading.errors import is_of_sizes
-from headway.practice.diagnosis.reading.subject import HEADING, Subject
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
@@ -281,21 +280,13 @@ def _with_edits(subject: Subject, repairs: Sequence[Repaired]) -> Subject | None
 
 
 def _located(verdict: Verdict, subject: Subject) -> tuple[Cause, ...]:
-    """Return the causes of a wrong verdict, one without a line of its own at the first line where the program leaves the way of right ones."""
-    if verdict.status != "wrong" or verdict.trial is None or all(_has_own_line(cause, subject) for cause in verdict.causes):
+    """Return the causes of a wrong verdict, one without a line at the first line where the program leaves the way of right ones."""
+    if verdict.status != "wrong" or verdict.trial is None or all(cause.line is not None for cause in verdict.causes):
         return verdict.causes
     with suppress(Exception):  # a program of an unforeseen kind
         line = first_departure(subject, verdict.trial)
-        return tuple(cause if _has_own_line(cause, subject) else replace(cause, line=line or cause.line) for cause in verdict.causes)
+        return tuple(cause if cause.line is not None else replace(cause, line=line) for cause in verdict.causes)
     return verdict.causes
-
-
-def _has_own_line(cause: Cause, subject: Subject) -> bool:
-    """Return True for a cause with a line that computes; the heading of a function only has words that the cause's pattern finds."""
-    if cause.line is None:
-        return False
-    lines = subject.text.splitlines()
-    return not (cause.proof.en and cause.line <= len(lines) and re.match(HEADING, lines[cause.line - 1]))
 
 
 def _at(cause: Cause, repair: Repair) -> Cause:
