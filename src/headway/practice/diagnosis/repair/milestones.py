@@ -137,10 +137,10 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
 
 
 def _last_return(statements: Sequence[ast.stmt], values: Mapping[int, Seen]) -> set[int]:
-    """Return the line of the expression that is returned last, if it is a variable."""
+    """Return the line of the expression that is returned last, if it is a variable with an array."""
     returned = {id(each): each for each in returned_by(*statements)}
     last = [returned[node] for node in values if node in returned][-1:]
-    return {each.lineno for each in last if isinstance(each, ast.Name)}
+    return {each.lineno for each in last if isinstance(each, ast.Name) and values[id(each)].signature is not None}
 
 
 def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> int | None:
