@@ -45,7 +45,7 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
     found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
     failing = {each.subject for each in verdicts if any(cause.name.startswith("raises_") for cause in each.causes)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
-        if subject.name in found or failing & used_names(subject):  # no change of its own mends the part that raises
+        if subject.name in found or failing & used_names(subject):  # no change of its own corrects the part that raises
             continue
         with suppress(Exception):  # a program of an unforeseen kind
             verdict = _repaired_as(subject, exercise, right)
