@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headway.practice.diagnosis import repairing
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.exercises import exercise
 from tests.practice.test_repair import repaired, subject_of, with_slips
@@ -172,3 +173,102 @@ def test_an_attention_is_right_with_a_rotation_of_any_base():
 def test_what_changes_the_lengths_of_queries_and_keys_is_not_taken_for_a_rotation(wrong):
     text, _ = with_slips(ROTATED, [("- second * sin", wrong)])
     assert not diagnose(subject_of(text), exercise("causal_self_attention")).is_correct
+
+
+SPLIT_AND_JOINED = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.head_dim = num_heads, width // num_heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def separated(self, x):
+        batch, length, _ = x.shape
+        return x.view(batch, length, self.num_heads, self.head_dim).transpose(1, 2)
+
+    def together(self, x):
+        batch, _, length, _ = x.shape
+        return x.transpose(1, 2).reshape(batch, length, self.num_heads * self.head_dim)
+
+    def forward(self, queries, keys, values, mask=None):
+        q, k, v = self.separated(self.query(queries)), self.separated(self.key(keys)), self.separated(self.value(values))
+        scores = q @ k.transpose(-2, -1) / self.head_dim**0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        heads = torch.softmax(scores, dim=-1) @ v
+        heads = self.together(heads)
+        return self.out(heads)
+"""
+
+
+def test_a_method_that_nothing_calls_is_called():
+    text, lines = with_slips(SPLIT_AND_JOINED, [("        heads = self.together(heads)\n", "")])
+    repair, is_right = repaired("multi_head_attention", text)
+    assert is_right
+    assert repair.edits[0].line == lines[0]
+    assert "self.together(" in repair.edits[0].replacement
+
+
+MATRICES_ONLY = """
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, width=2, first=0, last=1):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, width, bias=False) for _ in range(3))
+        self.first, self.last = first, last
+
+    def forward(self, x):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = torch.matmul(q, k.transpose(dim0=self.first, dim1=self.last))
+        return torch.matmul(torch.softmax(scores / torch.tensor(k.size(self.last) ** 0.5), dim=self.last), v)
+"""
+
+
+def test_a_change_is_right_if_only_inputs_of_more_axes_are_wrong():
+    text, lines = with_slips(MATRICES_ONLY, [("scores / torch", "scores * torch")])
+    repair, is_right = repaired("self_attention", text)
+    assert is_right
+    assert {edit.line for edit in repair.edits} == set(lines)
+
+
+ONE_SEQUENCE_GARBLED = (
+    SPLIT_AND_JOINED.replace("batch, length, _ = x.shape", "batch = x.size(0)")
+    .replace("batch, _, length, _ = x.shape", "batch = x.size(0)")
+    .replace("batch, length,", "batch, -1,")
+    + """
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.attention = MultiHeadAttention(width, num_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(2)])
+
+    def forward(self, x, mask=None):
+        attended = self.norms[0](x + self.attention(x, x, x, mask))
+        fed = self.feed_forward(attended)
+        fed = self.norms[1](fed + attended)
+        return fed
+"""
+)
+
+
+def test_a_named_mistake_of_a_layer_is_repaired_where_it_is():
+    text, lines = with_slips(ONE_SEQUENCE_GARBLED, [("fed + attended", "fed")])
+    repair, is_right = repaired("encoder_layer", text)
+    assert is_right
+    assert abs(repair.edits[0].line - lines[0]) <= 1
+
+
+def test_the_residual_of_the_feed_forward_is_missing_at_the_feed_forward(monkeypatch):
+    monkeypatch.setattr(repairing, "find_repair", lambda *_: None)
+    text, lines = with_slips(ONE_SEQUENCE_GARBLED, [("fed + attended", "fed")])
+    subject = subject_of(text)
+    verdict = repairing.with_repair(diagnose(subject, exercise("encoder_layer")), subject, exercise("encoder_layer"))
+    assert [cause.name for cause in verdict.causes] == ["residual_2_missing"]
+    assert [cause.line for cause in verdict.causes] == [lines[0] - 1]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import isclass
 from pathlib import Path
 from types import ModuleType
 
@@ -25,7 +26,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
-from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of
+from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of, used_names
 from headway.practice.diagnosis.repair.remaining import AND_REPAIRED, PartOfRepair
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied, edit_of
@@ -103,6 +104,10 @@ def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subje
     return is_elsewhere or any(line in each for line in lines for each in ranges)
 
 
+EFFORT_OF_NAMED = 0.4
+"""Share of the usual work for the repair of a class whose mistake is certain: its calls take long, most repairs are found early, and the mistake is
+named without one."""
+
 SHORT = ("sgd_optimizer",)
 """Parts of few operations: leaving out what another variant adds makes it right as this one."""
 
@@ -139,7 +144,7 @@ def with_repair(
     raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []
     if any(isinstance(each.node, ast.stmt) or each.cause.line in {cause.line for cause in verdict.causes} for each in raising):
         return _with_meant(verdict, subject, exercise, raising)
-    used = [each for each in callees if each[0].name in _used_names(subject) and _keeps_lines(each[1])]
+    used = [each for each in callees if each[0].name in used_names(subject) and _keeps_lines(each[1])]
     repaired = _with_edits(subject, used) if used else None
     also_wrong = ALSO_WRONG.format(name=", ".join(each.name for each, _ in used))
     is_also_wrong = also_wrong.en in {note.en for note in verdict.notes}
@@ -153,7 +158,8 @@ def with_repair(
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
-    extent = Extent(is_single=is_single, is_doubted=is_open)
+    effort = EFFORT_OF_NAMED if _is_proved(verdict) and isclass(chosen.value) else 1.0
+    extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort)
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
     if isinstance(repair, PartOfRepair) and (
         _is_explained(verdict, repair) or any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names)
@@ -210,8 +216,13 @@ def _is_coincidence(verdict: Verdict, repair: Repair) -> bool:
 
 def _is_explained(verdict: Verdict, repair: Repair) -> bool:
     """Return True if a single known mistake is certain, and no coincidence."""
+    return _is_proved(verdict) and not _is_coincidence(verdict, repair)
+
+
+def _is_proved(verdict: Verdict) -> bool:
+    """Return True if a single known mistake is certain."""
     is_certain = verdict.status == "wrong" and verdict.confidence == "certain" and len(verdict.causes) == 1
-    return is_certain and bool(verdict.causes[0].proof.en) and not _is_coincidence(verdict, repair)
+    return is_certain and bool(verdict.causes[0].proof.en)
 
 
 def _is_named(subject: Subject, exercise: Exercise) -> bool:
@@ -250,15 +261,8 @@ def _needed(used: Sequence[Repaired], subject: Subject, exercise: Exercise) -> S
     return used
 
 
-def _used_names(subject: Subject) -> set[str]:
-    """Return the names of the file's other functions and classes that a subject uses; the class of a method is none of them."""
-    program = program_of(subject)
-    statements = program.statements if program is not None else []
-    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name.partition(".")[0]}
-
-
 def _num_used(subject: Subject) -> int:
-    return len(_used_names(subject))
+    return len(used_names(subject))
 
 
 def _keeps_lines(repair: Repair) -> bool:

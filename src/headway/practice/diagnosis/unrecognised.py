@@ -20,7 +20,7 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
-from headway.practice.diagnosis.repair.program import Findings
+from headway.practice.diagnosis.repair.program import Findings, used_names
 from headway.practice.diagnosis.repair.search import Extent, find_repair
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
@@ -43,8 +43,9 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
     right      names of the subjects of the file that are right
     """
     found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
+    failing = {each.subject for each in verdicts if any(cause.name.startswith("raises_") for cause in each.causes)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
-        if subject.name in found:
+        if subject.name in found or failing & used_names(subject):  # no change of its own corrects the part that raises
             continue
         with suppress(Exception):  # a program of an unforeseen kind
             verdict = _repaired_as(subject, exercise, right)

@@ -68,16 +68,28 @@ def _moved(places: Sequence[int], *, with_norms: bool) -> Callable[[list[Pair]],
 
 
 NORM = r"norm|ln"
+SUBLAYER, FEED_FORWARD = r"norm|att|ff|mlp|feed", r"(\b|_)ff|mlp|feed"
+"""Patterns of the calls of any sublayer, and of the last one."""
 
 
 def _of_each(
-    parts: Sequence[Message], name: str, steps: Mapping[str, Callable[[int], Any]], *, pattern: str, key: str, said_as: str | None = None
+    parts: Sequence[Message],
+    name: str,
+    steps: Mapping[str, Callable[[int], Any]],
+    *,
+    pattern: str,
+    key: str,
+    said_as: str | None = None,
+    last: str | None = None,
 ) -> list[Mistake]:
-    """Return a mistake for the place of each part: the steps for the place, and a name with its number, counted from 1."""
+    """Return a mistake for the place of each part: the steps for the place, and a name with its number, counted from 1.
+
+    last   pattern of the line of the last part, if it has one of its own
+    """
     return [
         TEXTS.mistake(
             name.format(place + 1),
-            pattern=pattern,
+            pattern=(last or pattern) if place == len(parts) - 1 else pattern,
             said_as=said_as,
             key=key,
             part=part,
@@ -91,8 +103,8 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
     """Return the mistakes between sublayers with these names."""
     count = len(parts)
     return (
-        *_of_each(parts, "residual_{}_missing", {"add": _without}, pattern=r"norm|att|ff|mlp|feed", key="residual_of_one_missing"),
-        *_of_each(parts, "sublayer_{}_missing", {"wire": _left_out}, pattern=r"norm|att|ff|mlp|feed", key="sublayer_missing"),
+        *_of_each(parts, "residual_{}_missing", {"add": _without}, pattern=SUBLAYER, key="residual_of_one_missing", last=FEED_FORWARD),
+        *_of_each(parts, "sublayer_{}_missing", {"wire": _left_out}, pattern=SUBLAYER, key="sublayer_missing"),
         *_of_each(parts, "sublayer_{}_unused", {"wire": _unused}, pattern=r"drop|att|ff|mlp|feed", key="sublayer_unused"),
         TEXTS.mistake("input_added_again", wire=lambda x, parts, sublayer: x + in_turn(x, parts, sublayer)),
         TEXTS.mistake("residuals_missing", add=lambda place: lambda x, y: y),

@@ -190,6 +190,7 @@ def _trials_under(
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
     begun: dict[Choice, tuple[tuple[Probe, ...], tuple[Probe, Any] | None]] = {}
+    fitting: Fitting = {}
     answered_choices: dict[Choice, tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
     for conventions, encoded_probes in combinations(groups, unencoded):
@@ -197,7 +198,7 @@ def _trials_under(
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         if begins_right:
             if choice not in begun:  # several conventions may encode all probes identically
-                begun[choice] = _begun(call, encoded_probes, answered_probes, memory)
+                begun[choice] = _begun(call, encoded_probes, answered_probes, fitting, memory)
             kept, first = begun[choice]
             if first is None or not _is_right(Trial(exercise, call, conventions, first[:1], first[1:], memory=memory), decoding):
                 yield Trial(exercise, call, conventions, kept, (), memory=memory)
@@ -229,13 +230,14 @@ def _trials_under(
 
 
 def _begun(
-    call: Call, encoded_probes: Sequence[Encoded], answered_probes: Answered, memory: Memory
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: Answered, fitting: Fitting, memory: Memory
 ) -> tuple[tuple[Probe, ...], tuple[Probe, Any] | None]:
     """Return the probes that a function accepts, and the first output for inputs that it has to support, or else for others; None if all raise."""
-    kept = []
     for probe, encoded, ways in encoded_probes:
-        fits = answered_probes[probe.name, ways] is not None if (probe.name, ways) in answered_probes else call.fits(encoded)
-        kept += [probe] if fits else []
+        if (probe.name, ways) not in fitting:  # many conventions encode a probe identically
+            is_known = (probe.name, ways) in answered_probes
+            fitting[probe.name, ways] = answered_probes[probe.name, ways] is not None if is_known else call.fits(encoded)
+    kept = [probe for probe, _, ways in encoded_probes if fitting[probe.name, ways]]
     for each in sorted(encoded_probes, key=lambda each: each[0].beyond is not None):
         found = _answer(call, each, answered_probes, [], memory)
         if found is not None and not isinstance(found[0], Raised):
@@ -254,6 +256,9 @@ Choice = tuple[tuple[str, Encoders], ...]
 
 Answered = dict[tuple[str, Encoders], tuple[Any, bool] | None]
 """Outputs by probe and encoding, with whether the inputs were modified; None for probes that a function does not take."""
+
+Fitting = dict[tuple[str, Encoders], bool]
+"""True for probes that a function takes, by probe and encoding."""
 
 
 def _answer(call: Call, probe: Encoded, answered_probes: Answered, before: Sequence[Any], memory: Memory) -> tuple[Any, bool] | None:

@@ -18,6 +18,7 @@ from headway.practice.diagnosis.repair.context import (
     own_expressions,
     scales_of_initial_values,
     settings_of,
+    uncalled_methods,
     wrappers_of,
 )
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
@@ -126,6 +127,7 @@ def changes(
     wrappers = wrappers_of(program.statements)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(findings.trusted)}
     for index, statement in enumerate(program.statements):
+        methods = uncalled_methods(statement, program.statements)
         for function, nodes in _functions_with_bodies(statement):
             names = _names_in(function, seen)
             own_held = names.attributes or held
@@ -154,6 +156,7 @@ def changes(
                 wrappers,
                 classes,
                 [each for each in ([] if function is None else parameters_in(function)) if each != "self"],
+                [each for each in methods if isinstance(function, ast.FunctionDef) and function.name not in (each, *CONSTRUCTORS)],
             )
             if gaps.name is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, gaps.name, context)

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.reading.subject import CONSTRUCTORS
+from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
 from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.observation import Names, Observation, Seen
 
@@ -46,6 +48,8 @@ class Context:
     idioms     calls of methods that exchange axes, as the program writes them
     wrappers   calls that pass a function to another one with its operand, such as self.sublayer[0](x, self.attention)
     classes    classes of the file that the program does not use
+    operands   parameters of the function
+    methods    methods of its class with one operand that the program never calls
     """
 
     names: Names
@@ -70,6 +74,7 @@ class Context:
     wrappers: Sequence[ast.Call] = ()
     classes: Sequence[str] = ()
     operands: Sequence[str] = ()
+    methods: Sequence[str] = ()
 
     @property
     def unused_parts(self) -> list[str]:
@@ -95,6 +100,18 @@ class Context:
     def known(self) -> dict[str, Seen]:
         """Return the values in scope by their source: variables, attributes of self and settings."""
         return {**self.names.variables, **{f"self.{name}": seen for name, seen in self.held.items()}, **self.settings}
+
+
+def uncalled_methods(statement: ast.stmt, statements: Sequence[ast.stmt]) -> list[str]:
+    """Return the names of the methods of a class with one operand that no statement of a program mentions.
+
+    What a library calls, such as forward, is none of them, and neither are properties and static methods.
+    """
+    if not isinstance(statement, ast.ClassDef):
+        return []
+    mentioned = {node.attr for each in statements for node in ast.walk(each) if isinstance(node, ast.Attribute)} | {*CONSTRUCTORS, *METHODS}
+    functions = [each for each in statement.body if isinstance(each, ast.FunctionDef) and not each.decorator_list]
+    return [each.name for each in functions if each.name not in mentioned and len(parameters_in(each)) == 2]
 
 
 PLAIN = ("int", "float", "bool", "str", "list", "tuple", "dict", "NoneType", "Size", "float array", "int array", "bool array")

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 import numpy
 
 from headway.practice.diagnosis.checks.trial import Trial
-from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, names_in
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, names_in, returned_by
 from headway.practice.diagnosis.repair.donors import Donor
 from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
 from headway.practice.exercise import Probe, Steps
@@ -100,7 +100,8 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
     """Return the lines of expressions that are computed from milestones and are none, and of those that raise.
 
     An expression from which a milestone is computed, such as a product of fused matrices, is left out. After a multiple of a milestone
-    the lines where the program leaves the multiples count, too.
+    the lines where the program leaves the multiples count, too. Of a program that computes milestones alone it is the line that returns a
+    variable: another one was meant.
 
     values   of the expressions that were evaluated, by the id of their nodes
     """
@@ -132,7 +133,14 @@ def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path:
     for statement in statements:
         visit(statement)
     right = {line for name, place in used if (line := _assigned_before(statements, name, place)) is not None}
-    return set(lines) - right
+    return set(lines) - right or _last_return(statements, values)
+
+
+def _last_return(statements: Sequence[ast.stmt], values: Mapping[int, Seen]) -> set[int]:
+    """Return the line of the expression that is returned last, if it is a variable with an array."""
+    returned = {id(each): each for each in returned_by(*statements)}
+    last = [returned[node] for node in values if node in returned][-1:]
+    return {each.lineno for each in last if isinstance(each, ast.Name) and values[id(each)].signature is not None}
 
 
 def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> int | None:

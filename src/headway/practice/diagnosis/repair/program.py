@@ -275,6 +275,13 @@ def program_of(subject: Subject) -> Program | None:
     return Program(subject, chosen, future)
 
 
+def used_names(subject: Subject) -> set[str]:
+    """Return the names of the file's other functions and classes that a subject uses; the class of a method is none of them."""
+    program = program_of(subject)
+    statements = program.statements if program is not None else []
+    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name.partition(".")[0]}
+
+
 def _names_of(node: ast.stmt) -> list[str]:
     """Return the name that a function, a class, or a cheap assignment defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):

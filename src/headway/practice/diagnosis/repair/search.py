@@ -122,7 +122,7 @@ def find_repair(
         chosen = [own, *(trial for trial in chosen if trial is not own)][:MAX_TRIALS]
     chosen += [trial for trial in _with_other_inputs(subject, chosen) if not sees_what_it_masks(trial)]
     chosen = list(filter(findings.suits, chosen)) or chosen
-    searches = _with_other_calls([_search(program, trial, trials, findings) for trial in chosen])
+    searches = _with_other_calls([_search(program, trial, trials, findings, known) for trial in chosen])
     for search in searches[1:]:
         search.tried = searches[0].tried
     sources = [_all_candidates(search, searches, is_doubted=extent.is_doubted) for search in searches]
@@ -201,8 +201,8 @@ def _raises_alike(one: Search, other: Search) -> bool:
 
 
 def _work_of(searches: Sequence[Search], place: int) -> float:
-    """Return the work allowed under one of several conventions, of which the first is the likeliest if it makes any output right."""
-    first = SHARE_OF_FIRST if searches[0].trial.num_matching() else 1 / len(searches)
+    """Return the work allowed under one of several conventions, of which the first is the likeliest if any output is right, or explained."""
+    first = SHARE_OF_FIRST if searches[0].is_explained or searches[0].trial.num_matching() else 1 / len(searches)
     share = 1.0 if len(searches) == 1 else first if place == 0 else (1 - first) / (len(searches) - 1)
     return WORK.get(searches[place].trial.call.library, WORK_OF_OTHERS) * share
 
@@ -329,10 +329,16 @@ def _using_what_is_unused(search: Search) -> list[Change]:
     return [each for each in search.candidates if isinstance(each.new, ast.Name) and each.new.id in unused][:MAX_UNUSED]
 
 
-def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: Findings) -> Search:
+def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: Findings, known: Trial | None) -> Search:
+    """Return the search for a repair under the conventions of a trial.
+
+    known   the trial whose outputs a mistake explains: the program supports its probes, which come first
+    """
+    explained = {probe.name for probe in known.probes} if known is not None else set()
     failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
     search = Search(program, trial, list(trial.probes), 0.0, findings=findings, known=[each.conventions for each in trials])
     measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
+    search.is_explained = known is not None and _is_alike(trial, known)
     search.is_measured, search.may_measure = any(measured), bool(measured)
     search.may_refuse = not trial.has_answers or any(failing[probe.name] for probe in trial.probes if probe.beyond is None)
     num_lines = dict.fromkeys(failing, 0)
@@ -353,6 +359,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
         key=lambda probe: (
             not failing[probe.name],
             probe.name in search.refused,
+            probe.name not in explained,
             probe.beyond is not None,
             -num_lines[probe.name],
             0 if trial.has_answers or not trial.call.is_instance else -num_axes(probe.inputs),  # a module may need a batch

@@ -67,6 +67,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         return
     if own is None or own.kind == "bool array":
         yield 1.2, ast.UnaryOp(ast.Invert(), node)
+    yield from ((0.9, made(f"self.{name}(E)")) for name in context.methods[:MAX_OTHERS])
     yield from ((1.6, made(f"{name}(E)")) for name in context.functions[:MAX_OTHERS])
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
         is_transpose = own is not None and len(own.shape) > 2 and ("transpose" in text or "swapaxes" in text)  # of heads, before or after

@@ -75,6 +75,7 @@ class Search:
     findings  what the diagnosis knows of the mistake
     may_refuse   True if a change may make the program raise for inputs that it need not support: some that it has to support fail
     refused      names of the probes that the program itself refuses, as it may
+    is_explained  True if a known mistake explains the outputs
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
     may_measure  True if a convention could not be measured, but may be measured after a change
     first        the first probe to which the last program that was tried had an answer, and this answer in the program's conventions
@@ -107,6 +108,7 @@ class Search:
     findings: Findings = NO_FINDINGS
     may_refuse: bool = True
     refused: Collection[str] = ()
+    is_explained: bool = False
     is_measured: bool = False
     may_measure: bool = False
     num_done: int = 0
@@ -337,7 +339,7 @@ class Search:
                 refused.add(probe.beyond)
             elif share < 1.0 and not (is_refusal and probe.name in self.refused):
                 reached = min(reached, (index + share) / len(self.order))
-                if not self._is_misshapen(probe, answer):
+                if not self._is_misshapen(probe, answer) and not (index and probe.beyond is not None):
                     return reached, self.first is None
         whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
         is_right = not trial.call.has_changed_inputs and whole.is_right_where_supported()
