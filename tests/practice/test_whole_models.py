@@ -196,3 +196,48 @@ def test_a_part_that_reads_what_its_config_lacks_is_not_correct(tmp_path, held):
     assert "d_model" in verdict.text()
     complete = lacking.replace("n_embd: int = 8", "n_embd: int = 8; d_model: int = 8")
     assert diagnose(subject_of(tmp_path, complete, "FeedForward"), exercise("feed_forward")).is_correct
+
+
+FIXED_DEPTH = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.fc1, self.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+    def attend(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.c_attn(x).chunk(3, -1))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.c_proj(y.transpose(1, 2).flatten(2))
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        return x + self.fc2(nn.functional.gelu(self.fc1(self.norm2(x)), approximate="tanh"))
+
+class TinyGPT(nn.Module):
+    def __init__(self, vocab_size=65, width=384, heads=6, block_size=128):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocab_size, width), nn.Embedding(block_size, width)
+        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(5)])
+        self.ln_f, self.head = nn.LayerNorm(width), nn.Linear(width, vocab_size)
+    def forward(self, idx):
+        x = self.wte(idx) + self.wpe(torch.arange(idx.shape[1]))
+        return self.head(self.ln_f(self.blocks(x)))
+"""
+
+
+@pytest.mark.slow
+def test_a_model_of_a_fixed_number_of_blocks_is_judged(tmp_path):
+    assert diagnose(subject_of(tmp_path, FIXED_DEPTH, "TinyGPT"), exercise("gpt2")).is_correct
+    text = FIXED_DEPTH.replace("self.head(self.ln_f(self.blocks(x)))", "self.head(self.blocks(x))")
+    verdict = diagnose(subject_of(tmp_path, text, "TinyGPT"), exercise("gpt2"))
+    assert [cause.name for cause in verdict.causes] == ["last_norm_missing"]
+
+
+@pytest.mark.slow
+def test_a_model_of_one_block_too_many_is_not_taken_for_one_of_a_fixed_number(tmp_path):
+    text = FIXED_DEPTH.replace("block_size=128", "block_size=128, n_layer=6").replace("range(5)", "range(n_layer + 1)")
+    assert not diagnose(subject_of(tmp_path, text, "TinyGPT"), exercise("gpt2")).is_correct

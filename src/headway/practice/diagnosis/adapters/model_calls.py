@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -44,12 +44,14 @@ SIZES = (
 class ModelCall(InstanceCall):
     """A class that holds a model; one block's weight assignment applies to all blocks.
 
-    block    weight assignment of a block
-    weights  inputs of the call whose weights are set
+    block              weight assignment of a block
+    weights            inputs of the call whose weights are set
+    has_fixed_depth    True if the number of blocks is the same for all sizes: those that an input has no weights for get zeros
     """
 
     block: Assignment = field(default_factory=lambda: Assignment({}))
     weights: Inputs = field(default_factory=dict)
+    has_fixed_depth: bool = False
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output, as in InstanceCall; only token ids and a mask are passed to the model."""
@@ -67,7 +69,7 @@ class ModelCall(InstanceCall):
         if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
             return False
         try:
-            write(self._slots(instance), inputs, self.block)
+            self._write(instance, inputs)
         except (RuntimeError, ValueError):
             return False
         return True
@@ -75,8 +77,27 @@ class ModelCall(InstanceCall):
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new model, with all its weights set."""
         instance = super().instance_for(arguments)
-        write(self.weight_slots(instance), self.weights, self.block)
+        self._write(instance, self.weights)
         return instance
+
+    def has_more_blocks_than(self, every: Iterable[Inputs]) -> bool:
+        """Return True if a model has the same number of blocks for all inputs, and more of them than any has weights for."""
+        by_depth = {len(inputs["blocks"]): inputs for inputs in every}
+        found = set()
+        for inputs in by_depth.values():
+            try:
+                instance = self._instance(self.arguments(_model_inputs(inputs | _sizes(inputs))))
+            except Exception:  # the call itself will report it
+                return False
+            found.add(len(_blocks(self._slots(instance))))
+        return len(found) == 1 and found.pop() > max(by_depth)
+
+    def _write(self, instance: Any, inputs: Inputs) -> None:
+        """Set all weights of a model."""
+        slots = self.weight_slots(instance)
+        num_surplus = len(_blocks(slots)) - len(inputs["blocks"]) if self.has_fixed_depth else 0
+        without_effect = [_zeros(inputs["blocks"][0])] * num_surplus
+        write(slots, inputs | {"blocks": [*inputs["blocks"], *without_effect]}, self.block)
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output, of an object or dict of outputs the logits."""
@@ -112,11 +133,20 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     for call in [*instance_calls(subject, own, library), *wired]:
         _, instance = call.sample(own)
         slots = [] if instance is None else slots_of(instance, subject.value.__module__)
+        common = {each.name: getattr(call, each.name) for each in fields(call)}
+        is_fixed = ModelCall(**common).has_more_blocks_than(probe.inputs for probe in probes)
         ways = max(
-            (_ways(slots, probe.inputs, exercise) for probe in probes), key=lambda ways: max((len(way.roles) for way in ways), default=0)
+            (_ways(slots, probe.inputs, exercise) for probe in probes if is_fixed or len(_blocks(slots)) == len(probe.inputs["blocks"])),
+            key=lambda ways: max((len(way.roles) for way in ways), default=0),
+            default=[],
         )
-        calls += [ModelCall(**{each.name: getattr(call, each.name) for each in fields(call)}, block=way) for way in ways]
+        calls += [ModelCall(**common, block=way, has_fixed_depth=is_fixed) for way in ways]
     return calls
+
+
+def _zeros(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weights of zero, with which a block before whose sublayers it normalizes returns its input."""
+    return {name: _zeros(each) if isinstance(each, Mapping) else numpy.zeros_like(each) for name, each in weights.items()}
 
 
 def _sizes(inputs: Inputs) -> Inputs:
@@ -188,7 +218,5 @@ def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
 def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every possible weight assignment of a block."""
     blocks = _blocks(slots)
-    if len(blocks) != len(inputs["blocks"]):
-        return []
     block = replace(exercise, roles=weight_roles(("",)), fused=projections.FUSED)
     return layer_assignments(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)
