@@ -302,3 +302,28 @@ def test_no_change_of_the_code_is_offered_for_a_wrong_gradient():
     ((verdict,),) = with_repairs([(subject, exercise("softmax"), diagnose(subject, exercise("softmax")))])
     assert [cause.name for cause in verdict.causes] == ["gradient_raises"]
     assert verdict.repair is None
+
+
+COMPARES_INPUTS = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.in_proj, self.out_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+    def forward(self, query, key, value, mask=None):
+        if torch.equal(query, key) and torch.equal(key, value):
+            q, k, v = self.in_proj(query).chunk(3, -1)
+        else:
+            each = zip((query, key, value), self.in_proj.weight.chunk(3), self.in_proj.bias.chunk(3))
+            q, k, v = (nn.functional.linear(*one) for one in each)
+        q, k, v = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in (q, k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.out_proj(y.transpose(1, 2).flatten(2))
+"""
+
+
+def test_an_attention_may_compare_its_inputs():
+    assert judged("multi_head_attention", COMPARES_INPUTS).is_correct

@@ -143,3 +143,45 @@ def test_layers_that_are_shared_are_found_in_a_stack_that_is_not_judged(tmp_path
     path.write_text(UNJUDGED.replace("LAYERS", line))
     causes = [cause.name for each in check_file(path) if each.subject == "TransformerDecoder" for cause in each.causes]
     assert ("layers_shared" in causes) == is_shared
+
+
+PARALLEL = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            each.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for each in (self.query(query), self.key(key), self.value(value))
+        )
+        y = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.own, self.cross = Attention(width, heads), Attention(width, heads)
+        self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(width) for _ in range(3))
+
+    def forward(self, tgt, memory, query_pos, memory_mask=None):
+        placed = tgt + query_pos
+        tgt = self.norm1(tgt + self.own(placed, placed, tgt))
+        tgt = self.norm2(tgt + self.cross(tgt + query_pos, memory, memory, memory_mask))
+        return self.norm3(tgt + self.down(torch.relu(self.up(tgt))))
+"""
+CAUSAL = PARALLEL.replace("tgt + query_pos", "tgt").replace("query_pos, ", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "cause"), [(PARALLEL, "not_understood"), (CAUSAL, "later_positions_visible")], ids=["parallel", "causal"])
+def test_a_decoder_that_is_given_the_positions_of_its_queries_needs_no_causal_mask(tmp_path, text, cause):
+    (tmp_path / "mine.py").write_text(text)
+    (verdict,) = (each for each in check_file(tmp_path / "mine.py") if each.subject == "DecoderLayer")
+    assert [each.name for each in verdict.causes] == [cause]

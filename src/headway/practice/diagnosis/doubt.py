@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
@@ -104,6 +105,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
     if (
         _finds_no_pair(verdict)
         or _is_given_positions(verdict)
+        or _decodes_in_parallel(verdict)
         or _learns_positions(verdict)
         or _has_norms_inside(verdict)
         or _stores_elsewhere(verdict)
@@ -256,12 +258,29 @@ NORM = r"(?i)norm|\bln_?\w*\("
 
 
 def _is_given_positions(verdict: Verdict) -> bool:
-    """Return True if positions are missing in a class that is given its embedding, which may add them."""
+    """Return True if positions are missing in a class that is given them, or its embedding, which may add them."""
     if verdict.trial is None or not any(cause.name.startswith("positions_missing") for cause in verdict.causes):
         return False
+    if _position_operands(verdict.trial.call):
+        return True
     constructor = re.search(r"def __init__\(([^)]*)\)", verdict.trial.call.subject.own_source)
     taken = re.findall(r"\w+", constructor[1]) if constructor else []
     return any(re.search(r"(^|_)embed(ding|der)?s?(_layer)?$|^pos(itional)?_?(enc|emb)", snake(name)) for name in taken)
+
+
+def _position_operands(call: Call) -> list[str]:
+    """Return the operands of a class that are embeddings of positions, added in every layer."""
+    operands = call_parameters(call.subject, call.construction.method) if isinstance(call, InstanceCall) else ()
+    return [
+        each.name for each in operands if re.search(r"(^|_)pos(ition(s|al)?)?(_?(emb(ed(ding)?s?)?|enc(oding)?s?))?$", snake(each.name))
+    ]
+
+
+def _decodes_in_parallel(verdict: Verdict) -> bool:
+    """Return True if a decoder sees later positions that is given embeddings of its queries' positions: all are decoded at once, as in DETR."""
+    if verdict.trial is None or not any(re.search(r"later_(positions_visible|targets_seen)", cause.name) for cause in verdict.causes):
+        return False
+    return bool(_position_operands(verdict.trial.call))
 
 
 OF_POSITIONS = r"self\.\w*pos\w* *= *[\w.]*\b(Parameter|zeros)\("

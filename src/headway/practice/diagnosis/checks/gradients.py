@@ -108,7 +108,7 @@ def _has_padding_row(call: InstanceCall) -> bool:
 
 
 def _of_inputs(call: Call, arguments: Inputs, may_write: bool) -> Cause | Message | None:
-    leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
+    leaves = [_Leaf(name, _shifted(value, place)) for place, (name, value) in enumerate(_floating(call, arguments))]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     if _steepest(slopes) < STEEP:
         return None
@@ -197,9 +197,9 @@ def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarra
             yield name, numbers.astype(numpy.float32)
 
 
-def _shifted(value: numpy.ndarray) -> numpy.ndarray:
-    """Move the inputs off multiples of 1/16 and off 0, where some functions have a kink."""
-    return numpy.asarray(value + numpy.random.default_rng(3).uniform(0.02, 0.04, value.shape), numpy.float32)
+def _shifted(value: numpy.ndarray, place: int) -> numpy.ndarray:
+    """Move an input off multiples of 1/16 and off 0, where some functions have a kink, and off the other inputs, which some compare with it."""
+    return numpy.asarray(value + numpy.random.default_rng((3, place)).uniform(0.02, 0.04, value.shape), numpy.float32)
 
 
 def _direction(leaf: _Leaf) -> numpy.ndarray:
