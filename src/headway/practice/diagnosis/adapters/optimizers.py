@@ -95,6 +95,9 @@ AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
 
 
+MAKES_STATE = r"^init$|(init(iali[sz]e)?|create|make)_\w*(state|adam|optim)|(adam|sgd|optim\w*)_init"
+"""Pattern of the name of a function that makes the first state of parameters, which it returns."""
+
 RETURNS_CHANGE = r"\breturn \(?(\w+_)?(updates?|deltas?)\b"
 """Pattern of the source of a step that returns what is to be added to the parameters."""
 
@@ -199,7 +202,7 @@ class OptimizerCall(Call):
         instances = made * len(groups) if is_shared else made
         for instance, form in zip(instances, passed, strict=True):
             _begin(instance, form, self.subject.own_source)
-        states = [self._first_state(group, bound, taken) for group in groups]
+        states = [self._first_state(group, bound, taken, _methods_of(instance)) for group, instance in zip(groups, instances, strict=True)]
         from_zero = any(
             role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
         )
@@ -308,8 +311,9 @@ class OptimizerCall(Call):
         """
         in_state, settings = (settings, {}) if keyed_settings(self.subject) else ({}, settings)
         groups = [[each] for each in points] if self.holds == "single" else [points]
+        around = {} if self.subject.module is None else vars(self.subject.module)
         helds = [
-            {"points": self._form(group), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters)}
+            {"points": self._form(group), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around)}
             for group in groups
         ]
         count = 0
@@ -328,11 +332,19 @@ class OptimizerCall(Call):
 
         return take
 
-    def _first_state(self, group: Sequence[Any], bound: Binding, taken: Sequence[inspect.Parameter]) -> Any:
-        """Return what is passed as the state in the first step: zeros under its keys, or nothing in it if the source fills an empty one."""
+    def _first_state(self, group: Sequence[Any], bound: Binding, taken: Sequence[inspect.Parameter], around: Mapping[str, Any]) -> Any:
+        """Return what is passed as the state in the first step.
+
+        It is what a function next to the step makes of the parameters, else zeros under its keys, or nothing in it if the source fills an empty one.
+
+        around   methods of the class, or definitions of the file
+        """
         parameter = next((each for each in taken if bound.role_of.get(each.name) is STATE), None)
         if parameter is None:
             return None
+        makes = next((each for name, each in around.items() if re.search(MAKES_STATE, name) and _takes_points_alone(each)), None)
+        if makes is not None:
+            return makes(self._form(group))
         form = self._form_of_state(parameter)
         name, source = parameter.name, self.subject.own_source
         is_filled = form is dict and re.search(rf"\b(in|not) {name}\b|\b{name}\.setdefault\(|len\({name}\)", source)
@@ -378,6 +390,17 @@ def _begin(instance: Any, form: Any, source: str) -> None:
         taken = parameters_of(method, is_bound=True) if re.search(rf"def {BEGINS}", f"def {name}(") and inspect.isfunction(method) else []
         if len(taken) == 1 and fits_name(taken[0].name, PARAMS) and f"self.{name}(" not in source:
             method(instance, form)
+
+
+def _methods_of(instance: Any) -> dict[str, Any]:
+    return {name: getattr(instance, name) for name, each in vars(type(instance)).items() if inspect.isfunction(each)}
+
+
+def _takes_points_alone(function: Any) -> bool:
+    """Return True for a function or a method of an instance that needs parameters and nothing else."""
+    taken = parameters_of(function) if inspect.isroutine(function) else []
+    needed = [each for each in taken if each.default is each.empty]
+    return len(needed) == 1 and fits_name(needed[0].name, PARAMS)
 
 
 def _stepping(value: Any) -> str:
