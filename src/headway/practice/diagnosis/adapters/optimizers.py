@@ -203,9 +203,7 @@ class OptimizerCall(Call):
         for instance, form in zip(instances, passed, strict=True):
             _begin(instance, form, self.subject.own_source)
         states = [self._first_state(group, bound, taken, _methods_of(instance)) for group, instance in zip(groups, instances, strict=True)]
-        from_zero = any(
-            role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
-        )
+        from_zero = self._counts_from_zero(bound)
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
@@ -235,6 +233,11 @@ class OptimizerCall(Call):
             return [_data(each) for group in groups for each in group]
 
         return take
+
+    def _counts_from_zero(self, bound: Binding) -> bool:
+        """Return True if the source adds 1 to the number of the step that it is given."""
+        counts = [name for name, role in bound.role_of.items() if role is COUNT]
+        return any(re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name in counts)
 
     def _held(self, points: list[Any], *, is_own: bool) -> list[Any]:
         if self.library == "torch":
@@ -316,6 +319,7 @@ class OptimizerCall(Call):
             {"points": self._form(group), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around)}
             for group in groups
         ]
+        from_zero = self._counts_from_zero(bound)
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
@@ -323,7 +327,7 @@ class OptimizerCall(Call):
             count += 1
             given = [[each] for each in gradients] if self.holds == "single" else [gradients]
             for group, held, slopes in zip(groups, helds, given, strict=True):
-                known = held | {"gradient": self._form(slopes), "step": count}
+                known = held | {"gradient": self._form(slopes), "step": count - from_zero}
                 answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
                 if isinstance(answer, tuple) and len(answer) == 2:
                     held["points"], held["state"] = answer
