@@ -55,6 +55,36 @@ def test_an_exception_of_the_program_itself_is_no_mistake(tmp_path):
     assert checked(tmp_path, text)["softmax"].status == "could not run"
 
 
+UNWRITTEN = """
+    import numpy as np
+
+    class LayerNorm:
+        def __init__(self, dim, eps=1e-5):
+            self.gamma = np.ones(dim)
+            self.beta = ...
+            self.eps = eps
+
+        def __call__(self, x):
+            return self.gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + self.eps) + self.beta
+
+    def softmax(x):
+        ...
+        return e / e.sum(-1, keepdims=True)
+
+    def relu(x):
+        every = ...
+        return np.maximum(x[every], 0)
+"""
+
+
+def test_code_that_is_not_written_yet_is_no_mistake(tmp_path):
+    found = checked(tmp_path, UNWRITTEN)
+    causes = {name: [(cause.name, cause.line) for cause in each.causes] for name, each in found.items()}
+    assert causes == {"LayerNorm": [("unfinished", 7)], "softmax": [("unfinished", 14)], "relu": []}
+    assert [each.status for each in found.values()] == ["could not run", "could not run", "correct"]
+    assert all(each.repair is None for each in found.values())
+
+
 def test_a_name_that_the_file_defines_elsewhere_is_no_mistake(tmp_path):
     text = SOFTMAX.replace("LAST", "total") + "\n    if __name__ == '__main__':\n        total = 1\n"
     verdict = checked(tmp_path, text)["softmax"]

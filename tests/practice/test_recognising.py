@@ -10,6 +10,8 @@ from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.names import by_name, fitting
+from tests.practice.public import embeddings
+from tests.practice.public.attentions import CAUSAL_OVER_CONTEXT
 
 
 def found_in(text):
@@ -41,6 +43,12 @@ def found_in(text):
         ("demo_kv_cache", None),
         ("TopKGating", None),
         ("AddNorm", "residual"),
+        ("IdentityPositionalEncoding", None),
+        ("DummyLayerNorm", None),
+        ("NoOpAttention", None),
+        ("no_op_norm", None),
+        ("get_2d_sincos_pos_embed", None),
+        ("PositionalEncoding1D", "sinusoidal_positions"),
     ],
 )
 def test_the_likeliest_part_of_a_name(name, expected):
@@ -557,6 +565,57 @@ class Norm(nn.Module):
     path = tmp_path / "learner.py"
     path.write_text(text)
     assert "wrong" not in [each.status for each in check_file(path)]
+
+
+PRE_NORM = """
+from typing import Callable
+import jax.numpy as jnp
+from flax import linen as nn
+
+class LayerNorm(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        scale, bias = self.param("scale", nn.initializers.ones, x.shape[-1:]), self.param("bias", nn.initializers.zeros, x.shape[-1:])
+        return scale * (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-6) + bias
+
+class PreNorm(nn.Module):
+    fn: Callable
+
+    @nn.compact
+    def __call__(self, x, **others):
+        return self.fn(LayerNorm()(x), **others)
+
+class NormFirst(nn.Module):
+    layer: nn.Module
+
+    @nn.compact
+    def __call__(self, x):
+        layer = self.layer
+        return layer(nn.LayerNorm()(x))
+
+def prenorm(x, fn, eps=1e-6):
+    return fn((x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + eps))
+"""
+
+
+def test_a_norm_before_a_layer_that_is_a_field_or_an_operand_is_no_norm(tmp_path):
+    pytest.importorskip("flax")
+    path = tmp_path / "learner.py"
+    path.write_text(PRE_NORM)
+    assert [(each.subject, each.status) for each in check_file(path)] == [("LayerNorm", "correct")]
+
+
+def test_a_cross_attention_hides_later_positions_only_if_its_name_says_so():
+    pytest.importorskip("torch")
+    text = CAUSAL_OVER_CONTEXT.replace("CausalCrossAttention", "CrossAttention")
+    assert not found_in(text)["CrossAttention"][1].is_correct
+
+
+def test_a_table_of_waves_that_is_called_an_embedding_is_confirmed(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(next(each.text for each in embeddings.PROGRAMS if each.name == "sincos_embed"))
+    assert [(each.exercise, each.status) for each in check_file(path)] == [("sinusoidal_positions", "correct")]
 
 
 def test_a_classifier_is_no_feed_forward(tmp_path):

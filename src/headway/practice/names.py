@@ -25,8 +25,8 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$))|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
-"""Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
+NO_PART = r"(?i:^init_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
+"""Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
 """Pattern of the start of a name that only says that the code is one's own: MyBlock."""
@@ -61,7 +61,7 @@ PARTS_OF_CLASSES = {
     **dict.fromkeys(("encoder_stack", "decoder_stack", "encoder_decoder"), ("gpt2", "encoder_stack", "decoder_stack")),
     "feed_forward": ("gated_feed_forward",),
     **dict.fromkeys(("relu", "gelu", "silu", "linear"), ("feed_forward",)),
-    "embed": ("positioned_embedding", "learned_positions"),
+    "embed": ("positioned_embedding", "learned_positions", "sinusoidal_positions"),
     "sinusoidal_positions": ("positioned_embedding", "learned_positions"),
     "positioned_embedding": ("learned_positions",),
     "learned_positions": ("positioned_embedding", "sinusoidal_positions"),
@@ -80,6 +80,7 @@ PARTS_OF_FUNCTIONS = {
     "rotary_tables": ("sinusoidal_positions",),
     "rotary": ("sinusoidal_positions",),
     "causal_mask": ("padding_mask",),
+    "embed": ("sinusoidal_positions",),
 }
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 

@@ -49,6 +49,27 @@ class DotProductAttention:
         return weights @ V, weights
 """
 
+CAUSAL_OVER_CONTEXT = """
+import torch
+from torch import nn
+
+class CausalCrossAttention(nn.Module):
+    def __init__(self, width, num_heads, max_len=128):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.proj = (nn.Linear(width, width) for _ in range(4))
+        self.register_buffer("mask", torch.tril(torch.ones(max_len, max_len)))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, context, x):
+        q, k, v = self.split(self.query(x)), self.split(self.key(context)), self.split(self.value(context))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        scores = scores.masked_fill(self.mask[: q.shape[2], : k.shape[2]] == 0, -1e9)
+        return self.proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
 STACKED = """
 import torch
 from torch import nn
@@ -1098,5 +1119,11 @@ class MultiHeadAttention(nn.Module):
         return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 """,
         (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
+    ),
+    Program(
+        "CausalCrossAttention",
+        "cross_attention",
+        CAUSAL_OVER_CONTEXT,
+        (("== 0", "== 1"), ("/ q.shape[-1] ** 0.5", ""), ("self.value(context)", "self.value(self.key(context))")),
     ),
 )

@@ -600,4 +600,67 @@ def dense(x, weights, bias):
 """,
         (("total + bias[j]", "total"), ("each * x[i]", "each + x[i]")),
     ),
+    Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, rate=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.rate, self.beta1, self.beta2, self.eps = rate, beta1, beta2, eps
+
+    def step(self, weights, grad, state, t):
+        if not state:
+            state["mean"], state["square"] = np.zeros_like(weights), np.zeros_like(weights)
+        state["mean"] = self.beta1 * state["mean"] + (1 - self.beta1) * grad
+        state["square"] = self.beta2 * state["square"] + (1 - self.beta2) * grad**2
+        mean, square = state["mean"] / (1 - self.beta1**t), state["square"] / (1 - self.beta2**t)
+        return weights - self.rate * mean / (np.sqrt(square) + self.eps), state
+""",
+        (("1 - self.beta2**t", "1 - self.beta1**t"), ("if not state", "if True"), ("weights - ", "weights + ")),
+    ),
+    Program(
+        "momentum_step",
+        "sgd_optimizer",
+        """
+import numpy as np
+
+class Momentum:
+    def __init__(self, lr=0.1, beta=0.9):
+        self.lr, self.beta = lr, beta
+
+    def step(self, theta, grad, state, t):
+        velocity = self.beta * state.get("v", 0.0) + (1 - self.beta) * grad
+        return theta - self.lr * velocity, {"v": velocity}
+
+def momentum_step(theta, grad, state, t, lr=0.1, beta=0.9):
+    return Momentum(lr, beta).step(theta, grad, state, t)
+""",
+        (("theta - self.lr * velocity", "theta - self.lr * grad"), ("+ (1 - self.beta)", "- (1 - self.beta)")),
+    ),
+    Program(
+        "AdamOptimizer",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class AdamOptimizer:
+    def __init__(self, learning_rate=1e-3, b1=0.9, b2=0.999, eps=1e-8):
+        self.learning_rate, self.b1, self.b2, self.eps = learning_rate, b1, b2, eps
+
+    def init(self, params):
+        return {k: np.zeros_like(p) for k, p in params.items()}, {k: np.zeros_like(p) for k, p in params.items()}, 0
+
+    def update(self, params, grads, state):
+        m, v, count = state
+        count = count + 1
+        m = {k: self.b1 * m[k] + (1 - self.b1) * grads[k] for k in params}
+        v = {k: self.b2 * v[k] + (1 - self.b2) * grads[k] ** 2 for k in params}
+        rate = self.learning_rate * np.sqrt(1 - self.b2**count) / (1 - self.b1**count)
+        new = {k: p - rate * m[k] / (np.sqrt(v[k]) + self.eps * np.sqrt(1 - self.b2**count)) for k, p in params.items()}
+        return new, (m, v, count)
+""",
+        (("count = count + 1", "count = 1"), ("grads[k] ** 2", "grads[k]")),
+    ),
 )

@@ -582,4 +582,18 @@ class PositionalEncoding(nn.Module):
 """,
         (("/ 10000", "* 10000"), ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("(0, width, 2) / width", "(0, width, 2)")),
     ),
+    Program(
+        "sincos_embed",
+        "sinusoidal_positions",
+        """
+import torch
+
+def sincos_embed(dim, pos):
+    assert dim % 2 == 0
+    rates = 10000 ** (-torch.arange(dim // 2) / (dim / 2))
+    angles = torch.outer(pos.flatten().float(), rates)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+""",
+        (("-torch.arange", "torch.arange"), ("[angles.sin(), angles.cos()]", "[angles.cos(), angles.sin()]")),
+    ),
 )

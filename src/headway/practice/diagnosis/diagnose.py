@@ -52,6 +52,7 @@ from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.missing import absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.unfinished import unfinished_line
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.names import means
@@ -82,8 +83,18 @@ MOST_RELATED = 1
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict for an exercise, or for a related one if only that explains the outputs.
 
-    A class that may be several parts is first compared with each of them, likeliest first.
+    A subject that is not written yet has no other mistakes.
     """
+    verdict = _diagnosed(subject, exercise)
+    line = None if verdict.is_correct else unfinished_line(subject)
+    if line is None:
+        return verdict
+    cause = Cause("unfinished", TEXTS["unfinished"].format(line=line), TEXTS["write_code"], EMPTY, line=line)
+    return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+
+
+def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
+    """Return the verdict on a subject; a class that may be several parts is first compared with each of them, likeliest first."""
     from headway.practice.exercises import exercise as by_name
 
     candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]

@@ -52,8 +52,14 @@ ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
 NORMS = ("layer_norm", "rms_norm")
-AROUND_A_LAYER = r"(?s)def __init__\([^)]*\b(fn|func|function|sub_?layer|layer|module|block|net)\b[^)]*\).*\bself\.\w+ *= *\1\b.*\w+\.\w+\("
-"""Pattern of the source of a class that is given a layer and calls it: a norm before or after it is a part of what it does."""
+GIVEN_LAYER = r"(fn|func|function|sub_?layer|layer|module|block|net)"
+AROUND_A_LAYER = (
+    rf"(?s)def __init__\([^)]*\b{GIVEN_LAYER}\b[^)]*\).*\bself\.\w+ *= *\1\b.*\w+\.\w+\("
+    rf"|\n +{GIVEN_LAYER} *:.*(?<![\w.])(self\.)?\2\("
+    rf"|\Adef \w+\([^)]*\b{GIVEN_LAYER}\b.*(?<![\w.])\4\("
+)
+"""Pattern of the source of what is given a layer, in its constructor, as a field or as an operand, and calls it: a norm before or after it is a
+part of what it does."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""

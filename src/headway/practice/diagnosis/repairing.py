@@ -45,6 +45,7 @@ _BEHAVIOUR = frozenset(
         *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
         *(
+            "unfinished",
             "layouts_differ",
             "cached_differs",
             "sampling_differs",

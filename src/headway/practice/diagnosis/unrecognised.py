@@ -19,6 +19,7 @@ from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.unfinished import unfinished_line
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
 from headway.practice.diagnosis.repair.program import Findings, used_names
 from headway.practice.diagnosis.repair.search import Extent, find_repair
@@ -70,6 +71,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
     for subject in subjects:
         verdict = judged.get(subject.name)
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
+            continue
+        if unfinished_line(subject) is not None:
             continue
         likely, possible = fitting(subject.short_name)
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):

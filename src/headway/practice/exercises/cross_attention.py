@@ -6,7 +6,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Exercise, Probe, optional
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention import CAUSAL_OVER_CONTEXT, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import MASKS
@@ -116,6 +116,7 @@ EXERCISE = Exercise(
         CROSS_WRAPPED,
         MASK_FORMS,
         MASK_SHAPES,
+        CAUSAL_OVER_CONTEXT,
         POSITIONS_FIRST,
         RETURNS,
     ),

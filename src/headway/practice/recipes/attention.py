@@ -123,6 +123,14 @@ CAUSAL = optional(
 NAMED_CAUSAL = optional(replace(CAUSAL[1], called="causal|autoregressive|decoder", without="is_causal"))
 """Attention that its name calls causal."""
 
+CAUSAL_OVER_CONTEXT = optional(
+    *(
+        Convention(TEXTS["always_causal"], steps={**ALWAYS, **aligned}, called="causal|autoregressive", without="is_causal")
+        for aligned in (TOP_LEFT[1].steps, {})
+    )
+)
+"""Attention to another sequence that its name calls causal, aligned at its first or at its last position."""
+
 UNSCALED = (
     Convention(),
     Convention(TEXTS["unscaled"], steps={"scale": lambda inputs: 1.0}, called=r"^(?!.*scale).*dot_?product", file_names=r"scaled?_?dot"),

@@ -124,7 +124,7 @@ CONVENTIONS = (
         Convention(
             TEXTS["averages"],
             steps={"velocity": lambda velocity, slope, momentum, dampening, count: momentum * velocity + (1 - momentum) * slope},
-            source=r"1(\.0*)? *- *(self\.)?\w+",
+            used_source=r"1(\.0*)? *- *(self\.)?\w+",
         ),
         Convention(
             TEXTS["dampens_first_step"],

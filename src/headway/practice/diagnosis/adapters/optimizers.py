@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -95,6 +95,12 @@ AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
 
 
+MAKES_STATE = r"^init$|(init(iali[sz]e)?|create|make)_\w*(state|adam|optim)|(adam|sgd|optim\w*)_init"
+"""Pattern of the name of a function that makes the first state of parameters, which it returns."""
+
+RETURNS_CHANGE = r"\breturn \(?(\w+_)?(updates?|deltas?)\b"
+"""Pattern of the source of a step that returns what is to be added to the parameters."""
+
 BEGINS = r"(reset|init(iali[sz]e)?|register|add)_(param(eter)?s?|state)\("
 """Pattern of the name of a method that makes the state of parameters."""
 
@@ -176,8 +182,8 @@ class OptimizerCall(Call):
             and any(fits_name(each.name, SQUARE) for each in taken)
         ):
             return self._step_of_moments(points, getattr(value(**settings), method), taken, {})
-        bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
-        if bound is None:
+        bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE, STATE))
+        if bound is None or (bound.takes("state") and re.search(RETURNS_CHANGE, self.subject.own_source)):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         is_given = takes.takes("gradient") or bound.takes("gradient") or bound.takes("points_with_gradients")
         held = self._held(points, is_own=not is_given)
@@ -196,9 +202,8 @@ class OptimizerCall(Call):
         instances = made * len(groups) if is_shared else made
         for instance, form in zip(instances, passed, strict=True):
             _begin(instance, form, self.subject.own_source)
-        from_zero = any(
-            role is COUNT and re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name, role in bound.role_of.items()
-        )
+        states = [self._first_state(group, bound, taken, _methods_of(instance)) for group, instance in zip(groups, instances, strict=True)]
+        from_zero = self._counts_from_zero(bound)
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
@@ -217,14 +222,22 @@ class OptimizerCall(Call):
                     "step": count - from_zero,
                     "name": f"p{place}",
                     "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
+                    "state": states[place],
                 }
                 called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
                 answer = getattr(instance, method)(**called)
+                if bound.takes("state") and isinstance(answer, tuple) and len(answer) == 2:
+                    answer, states[place] = answer
                 group[:] = self._after(group, forms["points"], answer)
             _call_around(made, AROUND[1])
             return [_data(each) for group in groups for each in group]
 
         return take
+
+    def _counts_from_zero(self, bound: Binding) -> bool:
+        """Return True if the source adds 1 to the number of the step that it is given."""
+        counts = [name for name, role in bound.role_of.items() if role is COUNT]
+        return any(re.search(rf"(?<![.\w]){name} *\+ *1\b", self.subject.own_source) for name in counts)
 
     def _held(self, points: list[Any], *, is_own: bool) -> list[Any]:
         if self.library == "torch":
@@ -299,19 +312,22 @@ class OptimizerCall(Call):
         The moments and the step count are in a dict, under its keys in the source, or in an object of the class that annotates the state.
         A dict that holds the settings as well has nothing else before the first step.
         """
-        name = next(name for name, role in bound.role_of.items() if role is STATE)
         in_state, settings = (settings, {}) if keyed_settings(self.subject) else ({}, settings)
-        form = self._form_of_state(name)
-        keys = dict.fromkeys(_fields_of(form) or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", self.subject.own_source))
         groups = [[each] for each in points] if self.holds == "single" else [points]
+        around = {} if self.subject.module is None else vars(self.subject.module)
         helds = [
-            {"points": self._form(group), "state": dict(in_state)} if in_state else self._empty_state(group, keys, form) for group in groups
+            {"points": self._form(group), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around)}
+            for group in groups
         ]
+        from_zero = self._counts_from_zero(bound)
+        count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
+            nonlocal count
+            count += 1
             given = [[each] for each in gradients] if self.holds == "single" else [gradients]
             for group, held, slopes in zip(groups, helds, given, strict=True):
-                known = held | {"gradient": self._form(slopes)}
+                known = held | {"gradient": self._form(slopes), "step": count - from_zero}
                 answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
                 if isinstance(answer, tuple) and len(answer) == 2:
                     held["points"], held["state"] = answer
@@ -320,17 +336,34 @@ class OptimizerCall(Call):
 
         return take
 
-    def _form_of_state(self, name: str) -> Callable[..., Any]:
-        """Return the class of the file that annotates the state, whose objects have named fields; dict if there is none."""
-        annotation = next(each.annotation for each in self.subject.parameters if each.name == name)
-        found = getattr(self.subject.module, annotation, None) if isinstance(annotation, str) else annotation
-        return found if inspect.isclass(found) and _fields_of(found) else dict
+    def _first_state(self, group: Sequence[Any], bound: Binding, taken: Sequence[inspect.Parameter], around: Mapping[str, Any]) -> Any:
+        """Return what is passed as the state in the first step.
 
-    def _empty_state(self, group: Sequence[Any], keys: Iterable[str], form: Callable[..., Any]) -> dict[str, Any]:
+        It is what a function next to the step makes of the parameters, else zeros under its keys, or nothing in it if the source fills an empty one.
+
+        around   methods of the class, or definitions of the file
+        """
+        parameter = next((each for each in taken if bound.role_of.get(each.name) is STATE), None)
+        if parameter is None:
+            return None
+        makes = next((each for name, each in around.items() if re.search(MAKES_STATE, name) and _takes_points_alone(each)), None)
+        if makes is not None:
+            return makes(self._form(group))
+        form = self._form_of_state(parameter)
+        name, source = parameter.name, self.subject.own_source
+        is_filled = form is dict and re.search(rf"\b(in|not) {name}\b|\b{name}\.setdefault\(|len\({name}\)", source)
+        keys = () if is_filled else dict.fromkeys(_fields_of(form) or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", source))
+
         def zeros() -> Any:
             return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
 
-        return {"points": self._form(group), "state": form(**{key: 0 if fits_name(key, COUNT) else zeros() for key in keys})}
+        return form(**{key: 0 if fits_name(key, COUNT) else zeros() for key in keys})
+
+    def _form_of_state(self, parameter: inspect.Parameter) -> Callable[..., Any]:
+        """Return the class of the file that annotates the state, whose objects have named fields; dict if there is none."""
+        annotation = parameter.annotation
+        found = getattr(self.subject.module, annotation, None) if isinstance(annotation, str) else annotation
+        return found if inspect.isclass(found) and _fields_of(found) else dict
 
 
 def _fields_of(form: Any) -> tuple[str, ...]:
@@ -361,6 +394,17 @@ def _begin(instance: Any, form: Any, source: str) -> None:
         taken = parameters_of(method, is_bound=True) if re.search(rf"def {BEGINS}", f"def {name}(") and inspect.isfunction(method) else []
         if len(taken) == 1 and fits_name(taken[0].name, PARAMS) and f"self.{name}(" not in source:
             method(instance, form)
+
+
+def _methods_of(instance: Any) -> dict[str, Any]:
+    return {name: getattr(instance, name) for name, each in vars(type(instance)).items() if inspect.isfunction(each)}
+
+
+def _takes_points_alone(function: Any) -> bool:
+    """Return True for a function or a method of an instance that needs parameters and nothing else."""
+    taken = parameters_of(function) if inspect.isroutine(function) else []
+    needed = [each for each in taken if each.default is each.empty]
+    return len(needed) == 1 and fits_name(needed[0].name, PARAMS)
 
 
 def _stepping(value: Any) -> str:
