@@ -301,6 +301,50 @@ class CausalSelfAttention(nn.Module):
         return self.W_o((torch.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(batch, length, width))
 """
 
+HEAD = """
+import torch
+import torch.nn as nn
+
+class Head(nn.Module):
+    def __init__(self, width, head_size, context):
+        super().__init__()
+        self.query = nn.Linear(width, head_size, bias=False)
+        self.key = nn.Linear(width, head_size, bias=False)
+        self.value = nn.Linear(width, head_size, bias=False)
+        self.register_buffer("mask", torch.tril(torch.ones(context, context)))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
+        scores = scores.masked_fill(self.mask[:T, :T] == 0, float("-inf"))
+        return torch.softmax(scores, dim=-1) @ v
+"""
+
+LOSS = """
+import torch
+
+def cross_entropy(logits, targets):
+    logits, targets = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
+    score = logits[torch.arange(len(targets)), targets]
+    top = logits.max(dim=-1).values
+    total = torch.exp(logits - top.unsqueeze(-1)).sum(dim=-1)
+    return (torch.log(total) + top - score).mean()
+"""
+
+NUCLEUS = """
+import torch
+
+def sample_token(logits, temperature=1.0, top_p=None):
+    probs = torch.softmax(logits / temperature, dim=-1)
+    if top_p is None:
+        return torch.multinomial(probs, 1)
+    ordered, tokens = torch.sort(probs, dim=-1, descending=True)
+    ordered[torch.cumsum(ordered, dim=-1) - ordered > top_p] = 0.0
+    rank = torch.multinomial(ordered / ordered.sum(dim=-1, keepdim=True), 1)
+    return tokens.gather(-1, rank)
+"""
+
 SLIPS = [
     ("adam_optimizer", ADAM, "g**2", "self.mean[i]**2"),
     (
@@ -329,6 +373,9 @@ SLIPS = [
     ("multi_head_attention", HEADS_IN_A_LIST, "[Head(d_model, d_k, d_v) for _ in range(h)]", "[Head(d_model, d_k, d_v)] * h"),
     ("rms_norm", SQUARES, "np.mean(np.square(x), axis=-1, keepdims=True)", "np.square(np.mean(x, axis=-1, keepdims=True))"),
     ("causal_self_attention", ROTATED, "k = self.rope(k, positions)", "pass"),
+    ("causal_self_attention", HEAD, "k.shape[-1] ** -0.5", "C ** -0.5"),
+    ("cross_entropy", LOSS, "torch.log(total) + top", "torch.log(total)"),
+    ("sample", NUCLEUS, "tokens.gather(-1, rank)", "rank"),
     ("causal_self_attention", ROTATED, "@ v).transpose(1, 2).reshape(batch", "@ v).view(batch"),
 ]
 

@@ -93,6 +93,7 @@ class Mistake:
     pattern  () → regular expression that finds the line in the learner's source, read from the catalogue when it is needed
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     needs    an operand without which a function cannot make it
+    elsewhere  pattern of the names of the methods of a class in which it cannot be
     """
 
     name: str
@@ -103,6 +104,7 @@ class Mistake:
     pattern: Callable[[], str | None] = lambda: None
     said_as: str | None = None
     needs: str | None = None
+    elsewhere: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

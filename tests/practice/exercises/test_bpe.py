@@ -165,3 +165,50 @@ def {name}(ids, merges):
     return ids
 """
     assert statuses(text, tmp_path) == {name: "correct"}
+
+
+TRAINED = """
+class Tokenizer:
+    def train(self, text, num_merges):
+        ids = list(text.encode())
+        self.merges, self.vocab = {}, {each: bytes([each]) for each in range(256)}
+        for new in range(256, 256 + num_merges):
+            counts = self.counted(ids)
+            pair = max(counts, key=counts.get)
+            ids = self.joined(ids, pair, new)
+            self.merges[pair] = new
+            self.vocab[new] = self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def counted(self, ids):
+        pairs = list(zip(ids, ids[1:]))
+        return {pair: pairs.count(pair) for pair in pairs}
+
+    def joined(self, ids, pair, new):
+        out = []
+        while ids:
+            is_pair = tuple(ids[:2]) == pair
+            out.append(new if is_pair else ids[0])
+            ids = ids[2:] if is_pair else ids[1:]
+        return out
+
+    def encode(self, text):
+        ids = list(text.encode())
+        while len(ids) > 1:
+            counts = self.counted(ids)
+            pair = max(counts, key=counts.get)
+            if pair not in self.merges:
+                break
+            ids = self.joined(ids, pair, self.merges[pair])
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+"""
+
+
+def test_a_mistake_of_encoding_is_shown_there_and_not_in_the_training(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(TRAINED)
+    (verdict,) = check_file(path)
+    assert [cause.name for cause in verdict.causes] == ["most_frequent_alone_merged"]
+    assert verdict.causes[0].line == TRAINED[: TRAINED.rindex("max(")].count("\n") + 1

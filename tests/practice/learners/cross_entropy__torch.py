@@ -12,6 +12,13 @@ def right_cs336(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return (lse - shifted.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).mean()
 
 
+def right_score_and_logsumexp(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    rows, classes = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
+    largest = rows.max(dim=-1).values
+    total = torch.log(torch.exp(rows - largest[:, None]).sum(dim=-1)) + largest
+    return (total - rows[torch.arange(len(classes)), classes]).mean()
+
+
 def right_nll(logits, targets, ignore_index=-100):
     return F.nll_loss(F.log_softmax(logits, -1), targets, ignore_index=ignore_index)
 
@@ -24,7 +31,7 @@ def wrong_summed(logits, targets):
     return F.cross_entropy(logits, targets, reduction="sum")
 
 
-def right_logarithm_of_softmax(logits, targets):
+def right_logarithm_of_softmax(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return -torch.log(torch.softmax(logits, -1)).gather(-1, targets[..., None]).mean()
 
 

@@ -362,6 +362,25 @@ class LanguageModel(nn.Module):
         (("diagonal=1", "diagonal=0"), (".triu(", ".tril(")),
     ),
     Program(
+        "Decoder.get_attention_mask",
+        "causal_mask",
+        """
+import torch
+from torch import nn
+
+class Decoder(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.output = nn.Linear(width, width)
+
+    def get_attention_mask(self, seq_len):
+        hidden = torch.triu(torch.ones(seq_len, seq_len), diagonal=1)
+        mask = torch.zeros_like(hidden)
+        return mask.masked_fill(hidden.bool(), float("-inf"))[None, None]
+""",
+        (("hidden.bool()", "mask.bool()"), ("diagonal=1", "diagonal=0")),
+    ),
+    Program(
         "new_self_attn_mask",
         "padding_mask",
         """

@@ -263,12 +263,21 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
 OF_MASK = r"(?i)((build|make|create|get|generate|new|compute)_)?((self|cross|encoder|enc)_)?(attention|attn)_mask"
 """Pattern of the names of functions that make a mask of a kind that the name does not say."""
 
+OF_LENGTH = r"(?i)(seq(uence)?|tgt|trg|context|max|q|query)?_?(len(gth)?|size)|[nt]|block_size"
+"""Pattern of the name of a number of positions."""
+
 
 def as_mask(subject: Subject) -> Exercise | None:
-    """Return the exercise of causal masks or of padding masks for a function that makes an attention mask, if it is correct."""
+    """Return the exercise of causal masks or of padding masks for a function that makes an attention mask, if it is correct.
+
+    One that makes a triangle of a number of positions alone is a causal mask, right or wrong: it knows of no padding and of no window.
+    """
     if not re.fullmatch(OF_MASK, subject.short_name):
         return None
-    return _first_correct(subject, ("causal_mask", "padding_mask"))
+    right = _first_correct(subject, ("causal_mask", "padding_mask"))
+    takes_length = [re.fullmatch(OF_LENGTH, each.name) for each in subject.parameters if each.default is each.empty]
+    makes_triangle = len(re.findall(r"\btri[ul]\(", subject.used_source)) == 1
+    return right or (exercise("causal_mask") if len(takes_length) == 1 and all(takes_length) and makes_triangle else None)
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

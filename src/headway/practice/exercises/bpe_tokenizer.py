@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
@@ -66,8 +67,12 @@ SHARED = {
 }  # fmt: skip
 """Mistakes of bpe_train and bpe_encode that a tokenizer can make as well."""
 
+TRAINING = r"train|fit|learn|decode"
+"""Pattern of the names of a tokenizer's methods in which no mistake of encoding is."""
+
 MISTAKES = (
-    *(each for each in (*bpe_encode.MISTAKES, *bpe_train.MISTAKES) if each.name in SHARED),
+    *(replace(each, elsewhere=TRAINING) for each in bpe_encode.MISTAKES if each.name in SHARED),
+    *(each for each in bpe_train.MISTAKES if each.name in SHARED),
     TEXTS.mistake("special_tokens_split", kept=lambda specials: (), split=lambda text, specials: [text]),
     TEXTS.mistake("special_tokens_lost", split=lambda text, specials: [part for part in _split(text, specials) if part not in specials]),
     TEXTS.mistake("decoded_with_spaces", decoded=lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)),

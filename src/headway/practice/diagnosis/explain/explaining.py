@@ -181,7 +181,7 @@ def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...]) 
             differing=len(trial.probes) - trial.num_matching(),
         ),
         hides=first.hides if len(mistakes) == 1 else None,
-        line=subject.line_of(first.pattern()),
+        line=subject.line_of(first.pattern(), first.elsewhere),
     )
     return Explanation(trial, mistakes, cause)
 

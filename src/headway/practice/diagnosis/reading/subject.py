@@ -138,20 +138,23 @@ class Subject:
         """Return True if the name starts with an underscore."""
         return self.short_name.startswith("_")
 
-    def line_of(self, pattern: str | None) -> int | None:
+    def line_of(self, pattern: str | None, elsewhere: str | None = None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments and docstrings.
 
         Lines that compute come before those of constructors and headings, whose names match most patterns.
+
+        elsewhere   pattern of the names of the functions whose lines come last
         """
         if pattern is None:
             return None
         numbered = [(line, text.partition("#")[0]) for line, text in enumerate(self.source, self.line) if line not in self._lines_of_texts]
+        last = _lines_of(node for node in _functions_of(self.text) if elsewhere is not None and re.search(elsewhere, node.name))
         found = [
-            (line in self._lines_of_constructors or bool(re.match(HEADING, text)), line)
+            (line in last, line in self._lines_of_constructors or bool(re.match(HEADING, text)), line)
             for line, text in numbered
             if re.search(pattern, text)
         ]
-        return min(found)[1] if found else None
+        return min(found)[-1] if found else None
 
     @cached_property
     def _lines_of_constructors(self) -> frozenset[int]:

@@ -59,6 +59,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield 1.2, node.operand
     elif isinstance(node, ast.BinOp):
         yield from _operations(node, context.expressions.get(id(node)))
+        yield from ((OF_ROOT, ast.BinOp(each, node.op, node.right)) for each in _widths_under_root(node, context))
         yield from moved_inside(node, context)
         yield from power_of_a_term(node)
     elif isinstance(node, ast.Compare):
@@ -81,6 +82,27 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from _sequences(node)
     elif isinstance(node, ast.Call):
         yield from _calls(node, context)
+        yield from ((OF_ROOT, ast.Call(node.func, [each], node.keywords)) for each in _widths_under_root(node, context))
+
+
+OF_ROOT = 1.0
+"""Cost of the width of another array under the root of a scale."""
+
+
+def _widths_under_root(node: ast.BinOp | ast.Call, context: Context) -> Iterator[ast.expr]:
+    """Yield the widths of the arrays in scope, one array of each, for the size under a root: a scale may take the width of the input for a head's."""
+    match node:
+        case ast.BinOp(size, ast.Pow(), power) if number_of(power) in (0.5, -0.5):
+            pass
+        case ast.Call(ast.Name(id="sqrt" | "rsqrt") | ast.Attribute(attr="sqrt" | "rsqrt"), [size]):
+            pass
+        case _:
+            return
+    seen = context.expressions.get(id(size))
+    if seen is None or seen.kind != "int":
+        return
+    names = {each.shape[-1]: name for name, each in reversed(context.names.variables.items()) if each.is_array and each.shape}
+    yield from (each for name in names.values() if ast.unparse(each := parsed(f"{name}.shape[-1]", {})) != ast.unparse(size))
 
 
 def _of_the_same_shape(node: ast.expr, seen: Seen, context: Context) -> Iterator[Variant]:

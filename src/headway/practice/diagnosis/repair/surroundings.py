@@ -11,6 +11,8 @@ from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
 MAX_OTHERS = 8
 """Names, masks and sizes that are combined with one expression."""
+OF_PLACES = 0.5
+"""Cost of the elements of an array that nothing reads at the places that a program returns, such as the tokens of ranks."""
 
 
 def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Variant]:
@@ -91,7 +93,9 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
                 yield 1.2 if name in context.unused else 2.4, made(text, M=name)
     if own is not None and own.kind == "int array":
         for name in sorted(each for each in context.unused if context.known.get(each, Seen("")).is_array):
-            yield from ((1.3, made(text, A=name)) for text in table()["places"][context.library if context.library == "torch" else "numpy"])
+            yield from (
+                (OF_PLACES, made(text, A=name)) for text in table()["places"][context.library if context.library == "torch" else "numpy"]
+            )
     if own is not None and isinstance(node, ast.Attribute):
         yield from ((1.5, made(text.replace("S", size))) for text in _crops(own) for size in _lengths(context))
     for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
