@@ -93,6 +93,7 @@ class Mistake:
     pattern  () → regular expression that finds the line in the learner's source, read from the catalogue when it is needed
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     needs    an operand without which a function cannot make it
+    written  regular expression of what a program that makes it contains; None if it may be written in any way
     """
 
     name: str
@@ -103,6 +104,7 @@ class Mistake:
     pattern: Callable[[], str | None] = lambda: None
     said_as: str | None = None
     needs: str | None = None
+    written: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
