@@ -80,9 +80,7 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
         return verdict
     subject = verdict.trial.call.subject
     raising = (undefined(subject) or impossible(subject)) if verdict.status == "could not run" else None
-    cause = (
-        raising or cause_of_text(subject) or misplaced_argument_cause(subject) or tiny_fill_cause(subject, verdict.trial.exercise)
-    )
+    cause = raising or cause_of_text(subject) or misplaced_argument_cause(subject) or tiny_fill_cause(subject, verdict.trial.exercise)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 
