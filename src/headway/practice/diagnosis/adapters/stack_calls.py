@@ -364,7 +364,7 @@ def _takes_masks_as_keywords(subject: Subject, method: str) -> bool:
     """Return True for a method whose caller may hand masks to its layers, `forward(self, src, tgt, **kwargs)`, and which makes none itself."""
     kinds = {each.kind: each.name for each in inspect.signature(getattr(subject.value, method)).parameters.values()}
     name = kinds.get(inspect.Parameter.VAR_KEYWORD)
-    rest = re.sub(rf"[^\n]*\b{name}(\.get\(|\[)[^\n]*", "", subject.code)
+    rest = re.sub(rf"[^\n]*\b{name}(\.get\(|\[)[^\n]*|\*\*{name}\b", "", subject.code)
     return name is not None and len(re.findall(rf"\b{name}\b", subject.code)) > 1 and "mask" not in rest
 
 

@@ -24,14 +24,14 @@ def tiny_fill_cause(subject: Subject, exercise: Exercise) -> Cause | None:
     if mistake is None or tree is None:
         return None
     for method in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)):
-        for node in ast.walk(method):
+        for node in (each for each in ast.walk(method) if isinstance(each, ast.stmt)):
             name = _filled_near_zero(node)
             if name is not None and _enters_softmax(name, node, method):
                 return Cause(NAME, mistake.says, mistake.fix, EMPTY, mistake.hides, line=node.lineno)
     return None
 
 
-def _filled_near_zero(node: ast.AST) -> str | None:
+def _filled_near_zero(node: ast.stmt) -> str | None:
     """Return the name of the scores that a statement fills with a number near 0, or None."""
     match node:
         case ast.Assign(
@@ -62,9 +62,9 @@ def _is_near_zero(fill: ast.expr) -> bool:
     return math.isfinite(number) and 0 < abs(number) < MOST
 
 
-def _enters_softmax(name: str, statement: ast.AST, method: ast.FunctionDef) -> bool:
+def _enters_softmax(name: str, statement: ast.stmt, method: ast.FunctionDef) -> bool:
     """Return True if the first statement that reads a name after another statement passes it to softmax."""
-    line = getattr(statement, "end_lineno", None) or 0
+    line = statement.end_lineno or 0
     reading = [
         each
         for each in ast.walk(method)
