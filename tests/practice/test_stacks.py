@@ -36,6 +36,36 @@ def test_a_model_that_takes_a_mask_of_unknown_meaning_is_not_accused(tmp_path):
     assert recognised(subject) is None
 
 
+KEYWORDS = """
+import torch
+from torch import nn
+
+class Transformer(nn.Module):
+    def __init__(self, vocab_size, d_model, nhead, num_layers, max_len=64):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(vocab_size, d_model), nn.Parameter(torch.randn(max_len, d_model))
+        self.transformer = nn.Transformer(d_model, nhead, num_layers, num_layers, 4 * d_model, batch_first=True)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, src, tgt, **masks):
+        src, tgt = (self.words(ids) + self.positions[: ids.shape[1]] for ids in (src, tgt))
+        return self.head(self.transformer(src, tgt, {masks}))
+"""
+
+
+@pytest.mark.parametrize("masks", ["**masks", "tgt_mask=masks.get('tgt_mask')"])
+def test_masks_that_a_caller_may_hand_over_as_keywords_are_not_missing(tmp_path, masks):
+    subject = subject_of(tmp_path, KEYWORDS.format(masks=masks))
+    assert recognised(subject) is None
+    assert diagnose(subject, exercise("encoder_decoder")).status != "wrong"
+
+
+def test_a_model_without_masks_is_wrong(tmp_path):
+    subject = subject_of(tmp_path, KEYWORDS.replace(", **masks", "").format(masks=""))
+    verdict = diagnose(subject, exercise("encoder_decoder"))
+    assert [cause.name for cause in verdict.causes] == ["later_targets_seen"]
+
+
 @pytest.mark.slow
 def test_no_edit_of_a_stack_is_called_a_repair(tmp_path):
     wrong = RIGHT.replace("x * math.sqrt(x.shape[-1]) + self.table", "x * 3 + self.table")

@@ -94,6 +94,7 @@ class Mistake:
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     needs    an operand without which a function cannot make it
     elsewhere  pattern of the names of the methods of a class in which it cannot be
+    written  regular expression of what a program that makes it contains; None if it may be written in any way
     """
 
     name: str
@@ -105,6 +106,7 @@ class Mistake:
     said_as: str | None = None
     needs: str | None = None
     elsewhere: str | None = None
+    written: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

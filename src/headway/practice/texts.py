@@ -30,6 +30,7 @@ class Texts:
         pattern: str | None = None,
         said_as: str | None = None,
         needs: str | None = None,
+        written: str | None = None,
         key: str | None = None,
         part: Message | str | None = None,
         fix: Message | None = None,
@@ -39,6 +40,7 @@ class Texts:
 
         pattern   regular expression for the line; the one of its name in the file by default
         needs     an operand without which a function cannot make it
+        written   regular expression of what a program that makes it contains
         key       name of the texts, if it is another one
         part      value of the placeholder of this name
         fix       text to use in place of the one in the file
@@ -46,7 +48,7 @@ class Texts:
         """
         find = self._finder("mistakes", [key] if key else [name, *([said_as] if said_as else [])], {"part": part} if part else {})
         find_line = self._pattern("mistakes", name, pattern)
-        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as, needs)
+        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as, needs, written)
 
     def recovery(
         self,

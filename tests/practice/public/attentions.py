@@ -1126,4 +1126,38 @@ class MultiHeadAttention(nn.Module):
         CAUSAL_OVER_CONTEXT,
         (("== 0", "== 1"), ("/ q.shape[-1] ** 0.5", ""), ("self.value(context)", "self.value(self.key(context))")),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import math
+
+import torch
+from torch import nn
+
+class Projection(nn.Module):  # its weights are plain tensors with a gradient, under private names
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self._weights = torch.normal(mean=0.0, std=1.0, size=(n_in, n_out), requires_grad=True)
+        self._bias = torch.zeros(size=(1, n_out), requires_grad=True)
+
+    def forward(self, x):
+        return x @ self._weights + self._bias
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (Projection(d_model, d_model) for _ in range(4))
+
+    def heads(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, query, key, value):
+        q, k, v = self.heads(self.q_proj(query)), self.heads(self.k_proj(key)), self.heads(self.v_proj(value))
+        weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
+""",
+        (("math.sqrt(q.shape[-1])", "q.shape[-1]"), ("(weights @ v).transpose(1, 2)", "(weights @ v)")),
+    ),
 )

@@ -215,6 +215,29 @@ class PositionalEncoding:  # an array of a plain class, which may be learned as 
         (("np.arange(0, d_model, 2) * -", "np.arange(0, d_model, 2) / -"), ("np.cos(position * div_term)", "np.cos(position / div_term)")),
     ),
     Program(
+        "PositionalEncoding",
+        "sinusoidal_positions",
+        """
+import math
+
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):  # takes token ids for their number
+    def __init__(self, d_model, max_len=512):
+        super().__init__()
+        places, rates = torch.arange(max_len).unsqueeze(1), torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        table = torch.zeros(max_len, d_model)
+        table[:, 0::2], table[:, 1::2] = torch.sin(places * rates), torch.cos(places * rates)
+        self.register_buffer("table", table)
+
+    def forward(self, x):
+        batch, length = x.shape
+        return self.table[:length]
+""",
+        ((":length]", ":length - 1]"), (":length]", ":length + 1]")),
+    ),
+    Program(
         "encode_positions",
         "sinusoidal_positions",
         """

@@ -210,4 +210,37 @@ class Encoder(nn.Module):
 """,
         (("* self.scale + self.pos_embedding(places)", "* self.scale"),),
     ),
+    Program(
+        "Transformer",
+        "encoder_decoder",
+        """
+import math
+
+import torch
+from torch import nn
+
+class Places(nn.Module):
+    def __init__(self, d_model, max_len=64):
+        super().__init__()
+        table, places = torch.zeros(1, max_len, d_model), torch.arange(max_len).unsqueeze(1)
+        rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        table[0, :, 0::2], table[0, :, 1::2] = torch.sin(places * rates), torch.cos(places * rates)
+        self.register_buffer("table", table)
+
+    def forward(self, x):
+        return x + self.table[:, : x.shape[1]]
+
+class Transformer(nn.Module):  # right with batch_first=True, which is not its default
+    def __init__(self, vocab_size, d_model=512, nhead=8, num_layers=6, dim_feedforward=2048, batch_first=False):
+        super().__init__()
+        self.places, self.words = Places(d_model), nn.Embedding(vocab_size, d_model)
+        self.transformer = nn.Transformer(d_model, nhead, num_layers, num_layers, dim_feedforward, batch_first=batch_first)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, src, tgt, tgt_mask=None):
+        source, target = self.places(self.words(src)), self.places(self.words(tgt))
+        return self.head(self.transformer(source, target, tgt_mask=tgt_mask))
+""",
+        (("target, tgt_mask=tgt_mask", "target"), ("self.places(self.words(tgt))", "self.words(tgt)"), (": x.shape[1]]", ": x.shape[0]]")),
+    ),
 )

@@ -89,6 +89,8 @@ MIXING = (
     ),
     TEXTS.mistake("rows_add_up", mix=lambda weights, value: numpy.cumsum(weights @ value, axis=-2)),
     TEXTS.mistake(
-        "whole_numbers_out", mix=lambda weights, value: weights @ value if value.dtype.kind == "f" else numpy.trunc(weights @ value)
+        "whole_numbers_out",
+        mix=lambda weights, value: weights @ value if value.dtype.kind == "f" else numpy.trunc(weights @ value),
+        written=r"_like\b|dtype|\bcopy\b|\bclone\(|type_as|\bint(\(|32|64)|\blong\b|trunc|floor|round",
     ),
 )

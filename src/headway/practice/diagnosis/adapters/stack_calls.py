@@ -268,7 +268,8 @@ class StackCall(InstanceCall):
         """Return the note that the layers were replaced."""
         vectors = TEXTS["takes_vectors"] if self.is_placed else TEXTS["takes_positioned_vectors"]
         single = [TEXTS["one_sequence"]] if self.form.is_single else []
-        return (*([vectors] if self.form.has_vectors else []), *single, TEXTS["layers_replaced"])
+        order = [TEXTS["constructed_batch_first"]] if self.construction.fixed.get(BATCH_FIRST) is True else []
+        return (*([vectors] if self.form.has_vectors else []), *single, *order, TEXTS["layers_replaced"])
 
 
 def _is_table(slot: Slot, tables: Sequence[numpy.ndarray]) -> bool:
@@ -308,11 +309,28 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
             binding = class_binding(construction, Assignment({}))
             if _leaves_mask_out(each, construction, binding):
                 continue
+            if not is_encoder and _takes_masks_as_keywords(each, construction.method):
+                continue
             found = _in_form(StackCall(each, binding, library, construction=construction), own, budget)
             if found is not None:
+                found = [*found, *_batch_first(found[:1], own, budget)]
                 has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", each.used_source, re.IGNORECASE)
                 return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
     return []
+
+
+BATCH_FIRST = "batch_first"
+"""Parameter of a constructor that chooses the order of the axes: positions may be added along the right one for one of its values only."""
+
+
+def _batch_first(calls: Sequence[StackCall], exercise: Exercise, budget: Iterator[int]) -> list[StackCall]:
+    """Return the calls of the class with the batch first, if its constructor takes the order of the axes and has another default."""
+    found: list[StackCall] = []
+    for call in calls:
+        if any(each.name == BATCH_FIRST and each.default is False for each in call.subject.parameters):
+            construction = replace(call.construction, fixed={**call.construction.fixed, BATCH_FIRST: True})
+            found += _in_form(StackCall(call.subject, call.binding, call.library, construction=construction), exercise, budget) or []
+    return found
 
 
 OF_PADDING = r"(^|_)(key_)?pad(ding)?(?=_)"
@@ -340,6 +358,14 @@ def _leaves_mask_out(subject: Subject, construction: Construction, binding: Bind
     parameters = [each for each in call_parameters(subject, construction.method) if type(each.default) is not int]  # a pad id
     unknown = binding.left_out(each for each in parameters if not (makes_own and each.default is None))
     return any(re.search("mask|len|pad|bias", name.lower()) for name in unknown)
+
+
+def _takes_masks_as_keywords(subject: Subject, method: str) -> bool:
+    """Return True for a method whose caller may hand masks to its layers, `forward(self, src, tgt, **kwargs)`, and which makes none itself."""
+    kinds = {each.kind: each.name for each in inspect.signature(getattr(subject.value, method)).parameters.values()}
+    name = kinds.get(inspect.Parameter.VAR_KEYWORD)
+    rest = re.sub(rf"[^\n]*\b{name}(\.get\(|\[)[^\n]*|\*\*{name}\b", "", subject.code)
+    return name is not None and len(re.findall(rf"\b{name}\b", subject.code)) > 1 and "mask" not in rest
 
 
 def _in_form(call: StackCall, exercise: Exercise, budget: Iterator[int]) -> list[StackCall] | None:

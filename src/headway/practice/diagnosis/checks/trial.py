@@ -260,11 +260,13 @@ class Trial:
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
     def excludes(self, mistake: Mistake) -> bool:
-        """Return True if a mistake needs an operand that the call does not take, or belongs to the default convention.
+        """Return True if a mistake needs an operand that the call does not take or code that is not there, or belongs to the default convention.
 
         It does if it replaces all steps of a convention, or one of a whole.
         """
         replaced = set(mistake.steps)
+        if mistake.written is not None and re.search(mistake.written, self.call.subject.used_source) is None:
+            return True
         return (mistake.needs is not None and not self.call.binding.takes(mistake.needs)) or any(
             bool(replaced & set(each.steps)) if each.is_whole else bool(each.steps) and set(each.steps) <= replaced
             for each in self.conventions

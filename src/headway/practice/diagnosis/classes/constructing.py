@@ -41,7 +41,7 @@ from headway.practice.diagnosis.classes.submodules import Submodule, given_linea
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
-from headway.practice.exercise import MISSING, Exercise, Role
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.names import fitting
 from headway.practice.recipes.projections import joined_weights
 
@@ -327,6 +327,8 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
             return roles["d_out"]  # the width of all heads together
+        if role.name == "seq_len" and "x" in roles and re.search(r"(^|_)max", snake(name)) and re.search(CROPPED, subject.code):
+            return LONGEST
         is_of_rows = role.name == "vocab_size" and "positions" in roles and "max_seq_len" in roles and not made.takes("max_seq_len")
         if is_of_rows and re.fullmatch(OF_ROWS, name) and len(re.findall(OF_TABLES, subject.code)) == 1:
             return roles["max_seq_len"]
@@ -334,6 +336,21 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
 
     return Binding({name: as_used(name, role) for name, role in made.role_of.items()})
 
+
+def _longest(inputs: Inputs) -> int | None:
+    """Return more positions than the input has, so that a table that is cropped to a wrong length differs."""
+    x = inputs.get("x")
+    return inputs.get("seq_len") if x is None else x.shape[-2] + MORE_POSITIONS
+
+
+MORE_POSITIONS = 4
+"""Rows of a table after those of the positions of a probe."""
+
+LONGEST = Role("longest_seq_len", is_size=True, size_of=_longest)
+"""Number of the rows of a table of positions of which a class takes the first."""
+
+CROPPED = r"\[([^][\n]*, *)?: *(\w+\.(size\(|shape\b)|(?!max)(\w*_)?(len|length|seqlen|tokens|positions|t|l|s|n)\b *[-+,\]])"
+"""Pattern of the source of a class that takes as many rows of a table as its input has."""
 
 OF_ROWS, OF_TABLES = r"(n|num)_embeddings?", r"\b(Embedding|Parameter|Embed)\("
 """Patterns of the name of a number of rows of any table, and of the source of a table: the only one of a class for positions is theirs."""

@@ -213,7 +213,8 @@ def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
     if _is_of("torch", holder, "nn.Module"):
         yield from holder._parameters.items()
         yield from holder._modules.items()
-        yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_") and key not in holder._buffers)
+        own = ((key, value) for key, value in vars(holder).items() if key not in holder._buffers)
+        yield from ((key, value) for key, value in own if not key.startswith("_") or _is_trained(value))
     elif isinstance(holder, dict):  # modules of MLX are dicts
         yield from ((key, value) for key, value in list(holder.items()) if not str(key).startswith("_"))
         if is_module(holder):
@@ -233,6 +234,11 @@ def _put(owner: Any, key: Any, value: Any) -> None:
         object.__setattr__(owner, str(key), value)
     else:
         setattr(owner, str(key), value)
+
+
+def _is_trained(value: Any) -> bool:
+    """Return True for an array of PyTorch with a gradient, which is a weight under any name: `self._weights`."""
+    return _is_of("torch", value) and bool(value.requires_grad)
 
 
 def _is_array(value: Any) -> bool:
