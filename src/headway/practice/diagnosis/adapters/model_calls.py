@@ -145,7 +145,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
 
 def _zeros(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """Return weights of zero, with which a block before whose sublayers it normalizes returns its input."""
+    """Return zeros in place of all weights: with them a pre-norm block returns its input."""
     return {name: _zeros(each) if isinstance(each, Mapping) else numpy.zeros_like(each) for name, each in weights.items()}
 
 
