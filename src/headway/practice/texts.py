@@ -48,7 +48,7 @@ class Texts:
         """
         find = self._finder("mistakes", [key] if key else [name, *([said_as] if said_as else [])], {"part": part} if part else {})
         find_line = self._pattern("mistakes", name, pattern)
-        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as, needs, written)
+        return Mistake(name, steps, find("says"), fix or find("fix"), find("hides"), find_line, said_as, needs, written=written)
 
     def recovery(
         self,
