@@ -265,7 +265,8 @@ class Trial:
         It does if it replaces all steps of a convention, or one of a whole.
         """
         replaced = set(mistake.steps)
-        if mistake.written is not None and re.search(mistake.written, self.call.subject.used_source) is None:
+        source = self.call.subject.used_source  # empty if it is not known
+        if mistake.written is not None and source and re.search(mistake.written, source) is None:
             return True
         return (mistake.needs is not None and not self.call.binding.takes(mistake.needs)) or any(
             bool(replaced & set(each.steps)) if each.is_whole else bool(each.steps) and set(each.steps) <= replaced
