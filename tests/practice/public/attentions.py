@@ -49,6 +49,28 @@ class DotProductAttention:
         return weights @ V, weights
 """
 
+ASSERTION = 'assert mask.device == x.device, "the mask is on another device"'
+ASSERTED_MASK = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def forward(self, x, mask, enc_data=None):
+        if mask is not None:
+            assert mask.device == x.device, "the mask is on another device"
+        enc_data = x if enc_data is None else enc_data
+        q, k, v = self.split(self.q(x)), self.split(self.k(enc_data)), self.split(self.v(enc_data))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
 CAUSAL_OVER_CONTEXT = """
 import torch
 from torch import nn
@@ -1072,52 +1094,13 @@ class MultiHeadAttention(nn.Module):
     Program(
         "MultiHeadAttention",
         "multi_head_attention",
-        """
-import torch
-from torch import nn
-
-class MultiHeadAttention(nn.Module):
-    def __init__(self, width, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-    def forward(self, x, mask, enc_data=None):
-        if mask is not None:
-            assert mask.device == x.device, "the mask is on another device"
-        enc_data = x if enc_data is None else enc_data
-        q, k, v = self.split(self.q(x)), self.split(self.k(enc_data)), self.split(self.v(enc_data))
-        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(mask == 0, float("-inf"))
-        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
-""",
+        ASSERTED_MASK,
         (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
     ),
     Program(
         "MultiHeadAttention",
         "multi_head_attention",
-        """
-import torch
-from torch import nn
-
-class MultiHeadAttention(nn.Module):
-    def __init__(self, width, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-    def forward(self, x, mask, enc_data=None):
-        if mask is not None:
-            print(mask.shape)
-            assert mask.ndim > 1
-        enc_data = x if enc_data is None else enc_data
-        q, k, v = self.split(self.q(x)), self.split(self.k(enc_data)), self.split(self.v(enc_data))
-        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(mask == 0, float("-inf"))
-        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
-""",
+        ASSERTED_MASK.replace(ASSERTION, "print(mask.shape)\n            assert mask.ndim > 1"),
         (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
     ),
     Program(

@@ -48,6 +48,21 @@ SEGMENTS_MISTAKEN = (
     ("input_ids == 0", "input_ids != 0"),
 )
 
+COUNTED_TOKENS = """
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, max_len, width):
+        super().__init__()
+        angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+        self.table = torch.zeros(max_len, width)
+        self.table[:, 0::2], self.table[:, 1::2] = angles.sin(), angles.cos()
+    def forward(self, tokens):
+        batch_size, length = tokens.shape
+        return self.table[:length]
+"""
+
 PROGRAMS = (
     Program(
         "BertEmbeddings",
@@ -570,39 +585,13 @@ class Embedding:
     Program(
         "PositionalEncoding",
         "sinusoidal_positions",
-        """
-import torch
-from torch import nn
-
-class PositionalEncoding(nn.Module):
-    def __init__(self, max_len, width):
-        super().__init__()
-        angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
-        self.table = torch.zeros(max_len, width)
-        self.table[:, 0::2], self.table[:, 1::2] = angles.sin(), angles.cos()
-    def forward(self, tokens):
-        batch_size, length = tokens.shape
-        return self.table[:length]
-""",
+        COUNTED_TOKENS,
         (("/ 10000", "* 10000"), ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("(0, width, 2) / width", "(0, width, 2)")),
     ),
     Program(
         "PositionalEncoding",
         "sinusoidal_positions",
-        """
-import torch
-from torch import nn
-
-class PositionalEncoding(nn.Module):
-    def __init__(self, max_len, width):
-        super().__init__()
-        angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
-        self.table = torch.zeros(max_len, width)
-        self.table[:, 0::2], self.table[:, 1::2] = angles.sin(), angles.cos()
-    def forward(self, tokens):
-        batch_size, length = tokens.size()
-        return self.table[:length][None]
-""",
+        COUNTED_TOKENS.replace("tokens.shape", "tokens.size()").replace("[:length]", "[:length][None]"),
         (("/ 10000", "* 10000"), ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("(0, width, 2) / width", "(0, width, 2)")),
     ),
     Program(

@@ -46,7 +46,7 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
     found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
     failing = {each.subject for each in verdicts if any(cause.name.startswith("raises_") for cause in each.causes)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
-        if subject.name in found or failing & used_names(subject):  # no change of its own corrects the part that raises
+        if subject.name in found or (failing and failing & used_names(subject)):  # no change of its own corrects the part that raises
             continue
         with suppress(Exception):  # a program of an unforeseen kind
             verdict = _repaired_as(subject, exercise, right)
@@ -78,9 +78,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
             possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:
-            is_other = (name == "embed" and computes_waves(subject)) or is_more_than(
-                subject, name
-            )  # a table of positions, or more than the part
+            is_table = name == "embed" and computes_waves(subject)  # of positions
+            is_other = is_table or is_more_than(subject, name)
             if by_name(name).calls != "stack" and not is_other:  # a stack is judged only where its layers are found
                 yield subject, by_name(name)
 

@@ -80,17 +80,16 @@ class ModelCall(InstanceCall):
         self._write(instance, self.weights)
         return instance
 
-    def has_more_blocks_than(self, every: Iterable[Inputs]) -> bool:
-        """Return True if a model has the same number of blocks for all inputs, and more of them than any has weights for."""
-        by_depth = {len(inputs["blocks"]): inputs for inputs in every}
+    def has_same_depth(self, every: Iterable[Inputs]) -> bool:
+        """Return True if a model has the same number of blocks for all inputs."""
         found = set()
-        for inputs in by_depth.values():
+        for inputs in every:
             try:
                 instance = self._instance(self.arguments(_model_inputs(inputs | _sizes(inputs))))
             except Exception:  # the call itself will report it
                 return False
             found.add(len(_blocks(self._slots(instance))))
-        return len(found) == 1 and found.pop() > max(by_depth)
+        return len(found) == 1
 
     def _write(self, instance: Any, inputs: Inputs) -> None:
         """Set all weights of a model."""
@@ -127,6 +126,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
 
     own = replace(exercise, roles=(*operands, *SIZES), probes=model_probes)
+    by_depth = {len(probe.inputs["blocks"]): probe.inputs for probe in probes}
     calls: list[Call] = []
     spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
     wired = instance_calls(subject, own, library, wired=spec) if library in LIBRARIES else []
@@ -134,9 +134,10 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         _, instance = call.sample(own)
         slots = [] if instance is None else slots_of(instance, subject.value.__module__)
         common = {each.name: getattr(call, each.name) for each in fields(call)}
-        is_fixed = ModelCall(**common).has_more_blocks_than(probe.inputs for probe in probes)
+        num_blocks = len(_blocks(slots))
+        is_fixed = num_blocks > max(by_depth) and ModelCall(**common).has_same_depth(by_depth.values())
         ways = max(
-            (_ways(slots, probe.inputs, exercise) for probe in probes if is_fixed or len(_blocks(slots)) == len(probe.inputs["blocks"])),
+            (_ways(slots, probe.inputs, exercise) for probe in probes if is_fixed or num_blocks == len(probe.inputs["blocks"])),
             key=lambda ways: max((len(way.roles) for way in ways), default=0),
             default=[],
         )
