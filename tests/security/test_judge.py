@@ -133,6 +133,16 @@ def test_a_file_reads_and_writes_relative_paths_without_changing_the_folder(tmp_
     assert not (tmp_path / "output.txt").exists()
 
 
+def test_a_file_that_closes_descriptors_of_small_numbers_is_judged(tmp_path):
+    """`open(4)` with a guessed size in place of a path closes descriptor 4 in the end."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import os\n\nimport numpy as np\n\nfor number in range(3, 200):\n    try:\n        os.close(number)\n    except OSError:\n        pass\n\n"
+        "def softmax(x, axis=-1):\n    powers = np.exp(x - x.max(axis, keepdims=True))\n    return powers / powers.sum(axis, keepdims=True)\n"
+    )
+    assert [verdict.status for verdict in check_file(path)] == ["correct"]
+
+
 def test_waiting_for_a_processor_does_not_count_against_the_limit_within_bounds():
     class Owner:
         waited = 5.0

@@ -137,7 +137,7 @@ class _Checker:
             has_hung = any(verdict.subject == self.path.name for verdict in ended)
             skipped = tuple(verdict.subject for verdict in (*report.verdicts, *ended))
             job = Examination(self.path, self.text, self.named, skipped, is_run=not (has_hung or self.facts.trains))
-            with self.server().phase(job, seconds) as conversation:
+            with self.server().phase(job, seconds, self.seconds_for_repairs) as conversation:
                 last = self._read(conversation, report)
             if last is None:
                 found = {verdict.subject: verdict for verdict in (*ended, *report.verdicts)}

@@ -22,7 +22,7 @@ class Phase:
 
     folder       its home and temporary folder, the only one that it may change
     working      the folder that relative paths refer to
-    seconds      time limit
+    seconds      limit of the processor time
     job          an Examination or Questions
     descriptors  pipes for requests and replies; None if it is the server itself, which then uses stdin and stdout
     """

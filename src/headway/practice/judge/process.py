@@ -135,12 +135,16 @@ class Confined:
         self.process = self.control = None
 
     @contextmanager
-    def phase(self, job: Any, seconds: float) -> Iterator[Conversation]:
-        """Start a confined process for a job, and end it and all that it started."""
+    def phase(self, job: Any, seconds: float, later: float = 0.0) -> Iterator[Conversation]:
+        """Start a confined process for a job, and end it and all that it started.
+
+        seconds   time limit
+        later     time limit that the conversation may begin after it
+        """
         self.num_phases += 1
         folder = Path(self.folder.name) / str(self.num_phases)
         folder.mkdir()
-        phase = Phase(folder, Path.cwd(), seconds, job, None)
+        phase = Phase(folder, Path.cwd(), seconds + later, job, None)
         conversation = self._started(phase) if HAS_FORKS else self._alone(phase)
         try:
             conversation.receive()  # the process says that it has imported what it needs

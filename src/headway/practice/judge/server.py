@@ -29,6 +29,9 @@ from headway.practice.judge.stand_ins import use_stand_ins
 
 MAX_REQUEST = 2**31
 STARTED, ENDED, CLEAN = b"started", b"ended", b"clean"
+LEAST_DESCRIPTOR = 512
+"""Descriptors of the pipes of a child are at least this."""
+
 MOST_LINKS = 500
 """Most entries of the working folder that are linked into the temporary one."""
 
@@ -130,9 +133,10 @@ def _run_and_end(phase: Phase, isolated: set[str]) -> None:
         os.setsid()
         confinement.show_memory()
         assert phase.descriptors is not None
-        _close_all_but(phase.descriptors)
+        descriptors = _moved(phase.descriptors)
+        _close_all_but(descriptors)
         _settle(phase.folder, phase.working)
-        requests, replies = os.fdopen(phase.descriptors[0], "rb"), os.fdopen(phase.descriptors[1], "wb")
+        requests, replies = os.fdopen(descriptors[0], "rb"), os.fdopen(descriptors[1], "wb")
         run = _prepared(phase.job)
         hidden = Path(headway.__file__).parent if isinstance(phase.job, Questions) and not phase.job.is_open else None
         use_stand_ins()
@@ -142,6 +146,14 @@ def _run_and_end(phase: Phase, isolated: set[str]) -> None:
         status = 0
     finally:
         os._exit(status)
+
+
+def _moved(descriptors: tuple[int, int]) -> tuple[int, int]:
+    """Return copies of two descriptors that no guessed number is equal to: `open(4)` closes descriptor 4 in the end."""
+    import fcntl
+
+    first, second = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR) for each in descriptors)
+    return first, second
 
 
 def _close_all_but(kept: tuple[int, int]) -> None:
