@@ -84,13 +84,19 @@ def _is_of_dropout(name: str, code: CodeType) -> bool:
     return bool(fields) and all(map(is_dropout, fields))
 
 
-def _fields(name: str, code: CodeType) -> list[str]:
+def _fields(name: str, code: CodeType) -> Sequence[str]:
     """Return the attributes that code reads from a variable."""
-    return [
-        str(then.argval)
-        for each, then in itertools.pairwise(dis.get_instructions(code))
-        if each.argval == name and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
-    ]
+    return _attributes_read(code).get(name, ())
+
+
+@cache
+def _attributes_read(code: CodeType) -> dict[str, list[str]]:
+    """Return the attributes that code reads from each variable of a module."""
+    found: dict[str, list[str]] = {}
+    for each, then in itertools.pairwise(dis.get_instructions(code)):
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            found.setdefault(each.argval, []).append(str(then.argval))
+    return found
 
 
 def _is_used_as_config(value: Any, module: ModuleType, read: Collection[str]) -> bool:

@@ -152,20 +152,38 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     )  # small probes exclude most pairs at the lowest cost
     recovered = [found for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     mistakes = [mistake for mistake in trial.exercise.mistakes if not trial.excludes(mistake)]
-    for pair in itertools.combinations([*recovered, *mistakes], 2):
+    effects = [_Effects(trial, outputs, mistake) for mistake in (*recovered, *mistakes)]
+    is_right = [trial.is_same(probe, answer) for probe, answer in outputs]
+    for one, other in itertools.combinations(effects, 2):
         if not trial.memory.num_pairs:
             return
         trial.memory.num_pairs -= 1
-        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, outputs, pair) and trial.matches(pair):
-            yield _explanation(subject, trial, pair)
+        if one.steps.isdisjoint(other.steps) and _may_explain(one, other, is_right) and trial.matches((one.mistake, other.mistake)):
+            yield _explanation(subject, trial, (one.mistake, other.mistake))
 
 
-def _may_explain(trial: Trial, outputs: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+class _Effects:
+    """Effects of one mistake on the outputs of a trial, each computed once."""
+
+    def __init__(self, trial: Trial, outputs: Sequence[tuple[Probe, Any]], mistake: Mistake) -> None:
+        self.mistake, self.steps = mistake, set(mistake.steps)
+        self._trial, self._outputs = trial, outputs
+        self._found: list[tuple[bool, bool]] = []
+
+    def __getitem__(self, place: int) -> tuple[bool, bool]:
+        """Return two values for a probe: True if the mistake changes its output, and True if the mistake alone explains the learner's."""
+        while len(self._found) <= place:
+            probe, answer = self._outputs[len(self._found)]
+            applies = self._trial.expected(probe, (self.mistake,)) is not self._trial.expected(probe)
+            self._found.append((applies, applies and self._trial.is_same(probe, answer, (self.mistake,))))
+        return self._found[place]
+
+
+def _may_explain(one: _Effects, other: _Effects, is_right: Sequence[bool]) -> bool:
     """Return True unless a probe excludes the pair: one to which at most one of the two mistakes applies, and which that one does not explain."""
-    for probe, answer in outputs:
-        right = trial.expected(probe)
-        seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
-        if len(seen) < 2 and not trial.is_same(probe, answer, seen):
+    for place, right in enumerate(is_right):
+        (applies, explains), (other_applies, other_explains) = one[place], other[place]
+        if not (applies and other_applies) and not (explains if applies else other_explains if other_applies else right):
             return False
     return True
 
