@@ -185,7 +185,7 @@ def _trials_under(
     is_by_inputs      True for one per form of the inputs, False for one per different outputs
     begins_right      True to leave out the answers of those whose first output is wrong
     """
-    probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
+    probes = [probe for probe in exercise.kept_probes if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
