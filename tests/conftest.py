@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import math
 import os
@@ -21,8 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers share the cores; id
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # it compiles every operation for every shape; none runs for long
 MOST_CASES = 4
 """Number of cases of a test function in the quick part."""
-MOST_BYTES = 1 << 30
-"""Memory that the process may have in addition before JAX's compiled operations are dropped."""
+MOST_BYTES = 1 << 29
+"""Memory that the process may have in addition before compiled operations are dropped."""
 
 # A busy machine is no failure, and the same commit passes each time; make fuzz draws other examples.
 hypothesis.settings.register_profile(
@@ -76,13 +78,25 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_teardown(item, nextitem):
     """Keep the process small: a worker runs thousands of tests, and every collection looks at all that it keeps."""
     yield
-    if "jax" in sys.modules and resident_bytes() > item.config.stash.get(RESIDENT, 0) + MOST_BYTES:
-        sys.modules["jax"].clear_caches()
-        gc.collect()
+    if resident_bytes() > item.config.stash.get(RESIDENT, 0) + MOST_BYTES:
+        _drop_caches()
         item.config.stash[RESIDENT] = resident_bytes()
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
+
+
+def _drop_caches() -> None:
+    """Drop what JAX and torch compiled, also what is kept out of collections, and return the freed memory to the system."""
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 RESIDENT = pytest.StashKey[int]()

@@ -15,12 +15,14 @@ from tests.functions.close import assert_close
 from tests.nn.cases import BY_NAME, HEADS, HIDDEN, IDS, INNER, LAYERS, TABLE, VOCAB, X_TOKENS, X
 
 QUICK = ("causal_self_attention", "feed_forward", "stacked_heads", "encoder_layer")
-SLOW = ("grouped_heads_without_bias", "cross_attention", "gated_feed_forward", "decoder_layer", "transformer", "gpt2")
+SLOW = ("grouped_heads_without_bias", "gated_feed_forward", "transformer", "gpt2")
+"""Cross-attention and the decoder layer are parts of the transformer."""
 every_module = pytest.mark.parametrize(
     "case",
     [BY_NAME[name] for name in QUICK] + [pytest.param(BY_NAME[name], marks=pytest.mark.slow) for name in SLOW],
     ids=lambda case: case.name,
 )
+every_use = pytest.mark.parametrize(("is_training", "has_padding"), [(False, False), (True, True)], ids=["eval-whole", "train-padded"])
 
 
 @pytest.fixture(autouse=True)
@@ -96,19 +98,18 @@ print(bool(torch.equal(compiled, forward(x))))
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch warns while it imports its compiler
-@pytest.mark.parametrize("is_training", [False, True], ids=["eval", "train"])
-def test_the_default_compiler_computes_the_same(is_training):
+@every_use
+def test_the_default_compiler_computes_the_same(is_training, has_padding):
     module = nn.GPT2(VOCAB, TABLE, HIDDEN, HEADS, LAYERS, intermediate_size=INNER, dropout=0.0).train(is_training)
     compiled = torch.compile(module, fullgraph=True)
-    for masks in ({}, {"attention_mask": X_TOKENS}):
-        came, expected = compiled(IDS, **masks), module(IDS, **masks)
-        assert_close(came, expected)
-        assert_close(*(torch.autograd.grad(out.square().sum(), module.token_embedding)[0] for out in (came, expected)))
+    masks = {"attention_mask": X_TOKENS} if has_padding else {}
+    came, expected = compiled(IDS, **masks), module(IDS, **masks)
+    assert_close(came, expected)
+    assert_close(*(torch.autograd.grad(out.square().sum(), module.token_embedding)[0] for out in (came, expected)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("has_padding", [False, True], ids=["whole", "padded"])
-@pytest.mark.parametrize("is_training", [False, True], ids=["eval", "train"])
+@every_use
 def test_any_length_is_one_graph(is_training, has_padding):
     module = BY_NAME["gpt2"].module().train(is_training)
     compiled = torch.compile(module, backend="eager", fullgraph=True)

@@ -15,7 +15,8 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message
-from headway.practice.outputs import PRECISION, Raised, is_same, precision
+from headway.practice.outputs import Raised, is_same, precision
+from tests.practice.written import catalogued, is_written
 
 every_exercise = pytest.mark.parametrize("name", NAMES)
 WRITTEN_IN_JAX = {path.stem.removesuffix("__jax") for path in (Path(__file__).parent / "learners").glob("*__jax.py")}
@@ -28,30 +29,12 @@ ANY_LIBRARY = [
     (name, library) for name in NAMES for library in ARRAY_LIBRARIES if library != "jax" or name not in WRITTEN_IN_JAX | OF_OTHER_PARTS
 ]
 
-LEFT_OUT = {"rotary": (("cos", "sin"), ("positions", "offset", "theta"))}
-"""Operands of which a function takes one group or the other: with all of them, every form of one is tried with every form of the other."""
-
 
 def functions_with_mistakes():
-    """Yield the name of an exercise, a mistake, and the operands that the function does not take.
-
-    A mistake that no probe shows without these operands is left out, and so are the mistakes of an exercise that has another's recipe.
-    """
-    recipes = {}
-    for name in NAMES:
-        chosen = exercise(name)
-        if recipes.setdefault((chosen.recipe, chosen.probes, chosen.mistakes, chosen.conventions), name) != name:
-            continue
-        for mistake in chosen.mistakes:
-            for operands in LEFT_OUT.get(name, ((),)):
-                if not operands or is_shown_without(chosen, mistake, operands):
-                    yield pytest.param(name, mistake, operands, id="-".join((name, mistake.name, *operands[:1])))
-
-
-def is_shown_without(chosen, mistake, operands):
-    probes = [probe.inputs for probe in chosen.probes() if not set(operands) & set(probe.inputs)]
-    with numpy.errstate(all="ignore"):
-        return any(not is_same(chosen.answer(each, (mistake,)), chosen.answer(each), PRECISION["float64"]) for each in probes)
+    """Yield the catalogued mistakes that no hand-written function makes: test_learners.py judges those more strictly."""
+    for name, mistake, operands in catalogued():
+        if not is_written(name, mistake, operands):
+            yield pytest.param(name, mistake, operands, id="-".join((name, mistake.name, *operands[:1])))
 
 
 @cache

@@ -250,7 +250,12 @@ class Exercise:
     @property
     def inputs(self) -> tuple[Inputs, ...]:
         """The inputs of all probes, which are made once and must not be changed."""
-        return _inputs_of(self.probes)
+        return tuple(probe.inputs for probe in self.kept_probes)
+
+    @property
+    def kept_probes(self) -> tuple[Probe, ...]:
+        """The probes, which are made once and must not be changed."""
+        return _probes_of(self.probes)
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""
@@ -262,8 +267,8 @@ class Exercise:
 
 
 @lru_cache(maxsize=256)
-def _inputs_of(probes: Callable[[], tuple[Probe, ...]]) -> tuple[Inputs, ...]:
-    return tuple(probe.inputs for probe in probes())
+def _probes_of(probes: Callable[[], tuple[Probe, ...]]) -> tuple[Probe, ...]:
+    return probes()
 
 
 def unchanged(operand: Any, *others: Any) -> Any:

@@ -232,7 +232,8 @@ def _closest(trials: Sequence[Trial]) -> list[Trial]:
     ordered = sorted(trials, key=lambda trial: (-trial.num_matching(), trial.num_raised()))
     most, longest = ordered[0].num_matching(), max(len(trial.probes) for trial in ordered)
     near = [trial for trial in ordered if trial.num_matching() == most or len(trial.probes) == longest]
-    return [trial for trial in near if trial.without_refused().without_caution().is_right()] or near
+    possible = [trial for trial in near if not trial.is_wrong_where_required]
+    return [trial for trial in possible if trial.without_refused().without_caution().is_right()] or near
 
 
 def _first_right(trials: Iterable[Trial]) -> Trial | None:

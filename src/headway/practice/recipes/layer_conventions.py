@@ -101,8 +101,9 @@ class Settled:
         return (Convention(reads=self._wirings),)
 
     def _wirings(self, ask: Ask) -> Sequence[Convention]:
-        answers = [_answer_of(ask, inputs) for inputs in self._unmasked(self.example)]
-        for given in answers:
+        answers = []
+        for inputs in self._unmasked(self.example):
+            answers.append(given := _answer_of(ask, inputs))
             right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
             if right:  # several forms of GELU, if a norm without weights makes the values small
                 return right

@@ -120,7 +120,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     operands = [role for role in exercise.roles if role.name in ("token_ids", "mask")]
-    probes = exercise.probes()
+    probes = exercise.kept_probes
 
     def model_probes() -> Any:
         return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)

@@ -375,7 +375,7 @@ def _in_form(call: StackCall, exercise: Exercise, budget: Iterator[int]) -> list
 
     If no mask has an effect in any form, return it in the first form that runs; none if masks have another effect.
     """
-    for probe in sorted(exercise.probes(), key=lambda probe: ("mask" in probe.inputs) != call.hides_padding):
+    for probe in sorted(exercise.kept_probes, key=lambda probe: ("mask" in probe.inputs) != call.hides_padding):
         inputs = probe.inputs | call.sizes(probe.inputs)
         call.given = inputs
         try:

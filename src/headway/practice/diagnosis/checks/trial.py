@@ -246,6 +246,19 @@ class Trial:
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
+    def matches_without_refused(self) -> bool:
+        """Return True if every output equals the definition's apart from the refused ones; False at once if that for required inputs does not."""
+        return not self.is_wrong_where_required and self.without_refused().matches()
+
+    @cached_property
+    def is_wrong_where_required(self) -> bool:
+        """True for a wrong output for inputs that every function has to support: no exclusion of refused ones removes it."""
+        return any(
+            not (isinstance(answer, Raised) or self.is_same(probe, answer))
+            for probe, answer in zip(self.probes, self.answers, strict=True)
+            if probe.beyond is None and probe.within is None
+        )
+
     def is_right_for(self, probes: Sequence[Probe]) -> bool:
         """Return True if the outputs for these probes equal the definition's."""
         return {probe.name for probe in probes} <= {*self._names_of_right}

@@ -54,12 +54,12 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             if not answered and raising[_construction(call)] >= MOST_RAISING:
                 continue
             tried = _until_right(_trials_under(call, exercise, memory, answered))
-            if call.is_guessed and not any(trial.without_refused().is_right() for trial in tried):
+            if call.is_guessed and not any(not trial.is_wrong_where_required and trial.without_refused().is_right() for trial in tried):
                 continue
             ways.append(tried)
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
-            if any(trial.without_refused().matches() for trial in ways[-1]) or memory.is_used_up:
+            if any(trial.matches_without_refused() for trial in ways[-1]) or memory.is_used_up:
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
@@ -104,7 +104,7 @@ def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answer
         if trial.answers and trial.matches() and len(trial.probes) == longest:
             break
     found = [trial for trial in _without_partial(every) if trial.answers]
-    return found if any(trial.without_refused().matches() for trial in found) else []
+    return found if any(trial.matches_without_refused() for trial in found) else []
 
 
 def trials_that_begin_right(subject: Subject, exercise: Exercise) -> Iterator[Trial]:
@@ -185,7 +185,7 @@ def _trials_under(
     is_by_inputs      True for one per form of the inputs, False for one per different outputs
     begins_right      True to leave out the answers of those whose first output is wrong
     """
-    probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
+    probes = [probe for probe in exercise.kept_probes if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
@@ -193,8 +193,11 @@ def _trials_under(
     fitting: Fitting = {}
     answered_choices: dict[Choice, tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen: set[tuple[Hashable, ...]] = set()
+    before: Sequence[Encoded] | None = None
+    choice: Choice = ()
     for conventions, encoded_probes in combinations(groups, unencoded):
-        choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
+        if encoded_probes is not before:  # conventions of the outputs leave the inputs as they are
+            before, choice = encoded_probes, tuple((probe.name, ways) for probe, _, ways in encoded_probes)
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         if begins_right:
             if choice not in begun:  # several conventions may encode all probes identically

@@ -115,7 +115,7 @@ def find_repair(
         return None
     findings = replace(findings, suspects=[*findings.suspects, *copied_lines(program.statements)])
     wrong = [trial for trial in trials if not (trial.matches() or sees_what_it_masks(trial) or _is_uneven(trial))]
-    chosen = likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
+    chosen = likeliest([trial for trial in wrong if not trial.matches_without_refused()] or wrong)
     if chosen and chosen[0].has_answers and not any(trial.num_matching() for trial in chosen):
         chosen = list({id(each): each for each in (farthest_alike(program, trial, wrong) for trial in chosen)}.values())
     if known is not None and (own := next((trial for trial in wrong if _is_alike(trial, known)), None)) is not None:
