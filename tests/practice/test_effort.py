@@ -1,12 +1,19 @@
 """Ways to call a subject that are not tried, because they cannot be right."""
 
 from collections.abc import Callable
+from itertools import pairwise
+
+import numpy
+import pytest
 
 from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.classes.constructing import constructions
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.reading.subject import subject_of
+from headway.practice.diagnosis.repair import search
+from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
 from headway.practice.exercises import exercise
 
 
@@ -91,3 +98,21 @@ def test_a_function_without_operands_is_not_called_for_every_probe():
     verdict = diagnose(subject_of(generate), exercise("generate"))
     assert [each.name for each in verdict.causes] == ["parameters"]
     assert 0 < len(CALLS) <= 2 * len(libraries_for(subject_of(generate)))
+
+
+def unlike_softmax(x, axis=-1):
+    return numpy.stack([numpy.median(x, axis), numpy.tanh(x).mean(axis)])
+
+
+def test_the_repairs_of_a_file_share_the_work_that_it_is_allowed(monkeypatch):
+    monkeypatch.setitem(search.WORK, "numpy", 500)
+    allowance, subject = Allowance(), subject_of(unlike_softmax)
+    trials = trials_of(subject, exercise("softmax"))
+    lefts = [allowance.left]
+    for _ in range(5):
+        assert find_repair(subject, trials, extent=Extent(allowance=allowance)) is None
+        lefts.append(allowance.left)
+    first, second, *_, last = (before - after for before, after in pairwise(lefts))
+    assert first == pytest.approx(second)
+    assert first > 1
+    assert 0 < last < first / 3

@@ -28,7 +28,7 @@ from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.repair.locating import first_departure
 from headway.practice.diagnosis.repair.program import NO_FINDINGS, Findings, program_of, used_names
 from headway.practice.diagnosis.repair.remaining import AND_REPAIRED, PartOfRepair
-from headway.practice.diagnosis.repair.search import Extent, find_repair
+from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
 from headway.practice.diagnosis.repair.text import applied, edit_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
@@ -66,14 +66,16 @@ Judged = tuple[Subject, Exercise, Verdict]
 Repaired = tuple[Subject, Repair]
 
 
-def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> Iterator[list[Verdict]]:
+def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = (), allowance: Allowance | None = None) -> Iterator[list[Verdict]]:
     """Yield the verdicts on a file's subjects with the smallest changes that make them right, after each search for one.
 
     A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed. Those in doubt come last,
-    because there may be no time for them.
+    because there may be no work left for them.
 
-    right   verdicts on the subjects of the file that are right, which are changed last
+    right       verdicts on the subjects of the file that are right, which are changed last
+    allowance   work for the file
     """
+    allowance = allowance or Allowance()
     calls = [each.trial.call for each in right if each.trial is not None]
     fused = {way for call in calls if isinstance(call, InstanceCall) for way in call.fused}
     known = Findings(trusted={each.subject for each in right}, fused=fused)
@@ -81,10 +83,10 @@ def with_repairs(judged: Sequence[Judged], right: Collection[Verdict] = ()) -> I
     found = {subject.name: verdict for subject, _, verdict in judged}
     for subject, exercise, verdict in sorted(
         judged, key=lambda each: (each[2].status != "wrong" or is_in_doubt(each[2]), _num_used(each[0]), len(each[0].source))
-    ):  # short ones first: the time may end before the others
+    ):  # short ones first: the work allowed may end before the others
         if not _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
             with suppress(Exception):  # a program of an unforeseen kind: the verdict holds without a repair
-                found[subject.name] = with_repair(verdict, subject, exercise, repairs, known)
+                found[subject.name] = with_repair(verdict, subject, exercise, repairs, known, allowance)
         repair = found[subject.name].repair
         if repair is not None:
             repairs.append((subject, repair))
@@ -114,14 +116,20 @@ SHORT = ("sgd_optimizer",)
 
 
 def with_repair(
-    verdict: Verdict, subject: Subject, exercise: Exercise, callees: Sequence[Repaired] = (), file: Findings = NO_FINDINGS
+    verdict: Verdict,
+    subject: Subject,
+    exercise: Exercise,
+    callees: Sequence[Repaired] = (),
+    file: Findings = NO_FINDINGS,
+    allowance: Allowance | None = None,
 ) -> Verdict:
     """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
 
     A subject that the repairs of others make right is wrong only because of them: their change is not repeated.
 
-    callees   other functions and classes of the file with their repairs
-    file      knowledge from the subjects of the file that are right
+    callees     other functions and classes of the file with their repairs
+    file        knowledge from the subjects of the file that are right
+    allowance   work for the file
     """
     names = {cause.name for cause in verdict.causes}
     is_variable = exercise.calls == "stack" or verdict.exercise in SHORT  # an edit may turn an unlisted convention into a known one
@@ -160,7 +168,7 @@ def with_repair(
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
     known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     effort = EFFORT_OF_NAMED if _is_proved(verdict) and isclass(chosen.value) else 1.0
-    extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort)
+    extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort, allowance=allowance or Allowance())
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
     if isinstance(repair, PartOfRepair) and (
         _is_explained(verdict, repair) or any(repair.cause.name == AND_REPAIRED.format(name=name) for name in names)

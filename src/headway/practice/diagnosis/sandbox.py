@@ -41,8 +41,11 @@ LEAST_CONFIRMING_SECONDS = 5.0
 LEAST_SHARE = 0.25
 """Least share of the time limit that the functions after one that hangs are given."""
 
-COMPILING, COMPILED = 3.0, 1.5
-"""Factors of the time limits of files that import JAX, which compiles each operation for each shape: of the diagnosis, and of repairs after it."""
+COMPILING = 3.0
+"""Factor of the time limit of files that import JAX, which compiles each operation for each shape."""
+
+REPAIRING = 2.0
+"""Factor of the time limit for repairs, whose work is counted: the time ends only where a call takes unusually long."""
 
 MAX_EVENTS = 10_000
 
@@ -107,7 +110,7 @@ class _Checker:
     def __init__(self, path: Path, text: str, facts: Facts, named: str | None, seconds: float) -> None:
         self.path, self.text, self.facts, self.named = path, text, facts, named
         compiles = "jax" in facts.imports
-        self.seconds, self.seconds_for_repairs = seconds * (COMPILING if compiles else 1.0), seconds * (COMPILED if compiles else 1.0)
+        self.seconds, self.seconds_for_repairs = seconds * (COMPILING if compiles else 1.0), seconds * REPAIRING
         self.confined: Confined | None = None
 
     def __enter__(self) -> _Checker:

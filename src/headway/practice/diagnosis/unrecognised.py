@@ -22,7 +22,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
 from headway.practice.diagnosis.repair.program import Findings, used_names
-from headway.practice.diagnosis.repair.search import Extent, find_repair
+from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.names import fitting
@@ -34,14 +34,17 @@ EFFORT = 0.4
 """Share of the usual work for each."""
 
 
-def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str]) -> list[Verdict]:
+def repaired_as_others(
+    subjects: Sequence[Subject], verdicts: Sequence[Verdict], right: Collection[str], allowance: Allowance
+) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
     A stack or a model that was not judged is wrong if it holds one layer several times, constructs its parts with arguments in wrong places, or
     makes a call that always raises.
 
-    verdicts   on the subjects that were judged
-    right      names of the subjects of the file that are right
+    verdicts    on the subjects that were judged
+    right       names of the subjects of the file that are right
+    allowance   work for the file
     """
     found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
     failing = {each.subject for each in verdicts if any(cause.name.startswith("raises_") for cause in each.causes)}
@@ -49,7 +52,7 @@ def repaired_as_others(subjects: Sequence[Subject], verdicts: Sequence[Verdict],
         if subject.name in found or (failing and failing & used_names(subject)):  # no change of its own corrects the part that raises
             continue
         with suppress(Exception):  # a program of an unforeseen kind
-            verdict = _repaired_as(subject, exercise, right)
+            verdict = _repaired_as(subject, exercise, right, allowance)
             if verdict is not None:
                 found[subject.name] = verdict
     return list(found.values())
@@ -84,7 +87,7 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
                 yield subject, by_name(name)
 
 
-def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str]) -> Verdict | None:
+def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str], allowance: Allowance) -> Verdict | None:
     """Return the verdict with the change that makes a subject right, or None."""
     trials = trials_of(subject, exercise) or unfit_trials(subject, exercise)
     if not trials:
@@ -92,5 +95,5 @@ def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str]) -
     verdict = diagnose(subject, exercise)
     if verdict.is_correct or verdict.exercise != exercise.name:
         return None
-    repair = find_repair(subject, trials, Findings(trusted=right), Extent(is_single=True, effort=EFFORT))
+    repair = find_repair(subject, trials, Findings(trusted=right), Extent(is_single=True, effort=EFFORT, allowance=allowance))
     return None if repair is None else replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())

@@ -84,15 +84,17 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     names = {verdict.subject for verdict in right}
     others = [] if job.named is not None else unjudged(module, job.text, names, job.skipped)
     if wrong or others:
+        from headway.practice.diagnosis.repair.search import Allowance
         from headway.practice.diagnosis.repairing import with_repairs
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired: list[Verdict] = []
-        for verdicts_so_far in with_repairs(wrong, right):
+        allowance = Allowance()
+        for verdicts_so_far in with_repairs(wrong, right, allowance):
             repaired = settled([*right, *verdicts_so_far])[len(right) :]
             for verdict in _without_unjudged_methods(repaired):
                 conclude(verdict)
-        for verdict in repaired_as_others(others, repaired, names):
+        for verdict in repaired_as_others(others, repaired, names, allowance):
             conclude(verdict)
     report(end=True)
 

@@ -46,7 +46,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     subject = search.program.with_changes((change,))
     if subject is None:
         return None
-    search.work -= len(search.order) * search.unit
+    search.spend(len(search.order) * search.unit)
     search.num_done += len(search.order)
     changed = replace(search.trial, call=call_of(search.trial, subject))
     whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()

@@ -6,7 +6,7 @@ import ast
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy
@@ -50,6 +50,8 @@ WORK = {"numpy": 9000, "list": 9000, "torch": 3600, "jax": 1200, "mlx": 2400}
 WORK_OF_OTHERS = 3000
 """Work allowed, by array library, and with tensors of the file's own. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
+WORK_OF_FILE, LEAST_SHARE = 4.0, 0.15
+"""Work for all subjects of a file, as a multiple of that for one, and the share of the latter that each is allowed after it."""
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
 SHARES, SHARE_OF_REST, SHARE_OF_PAIRS = (0.1, 0.4), 0.5, 1.2
@@ -84,6 +86,24 @@ MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
 
 
+@dataclass
+class Allowance:
+    """Work for the repairs of a file, counted so that verdicts do not depend on the speed of the machine.
+
+    left   multiple of the work allowed for one subject
+    """
+
+    left: float = WORK_OF_FILE
+
+    def share(self) -> float:
+        """Return the share of the usual work that the next subject may need."""
+        return min(1.0, max(self.left, LEAST_SHARE))
+
+    def pay(self, searches: Sequence[Search]) -> None:
+        """Count the work of the searches for one subject."""
+        self.left -= sum(search.spent / WORK.get(search.trial.call.library, WORK_OF_OTHERS) for search in searches)
+
+
 @dataclass(frozen=True)
 class Extent:
     """Changes that are considered.
@@ -91,19 +111,18 @@ class Extent:
     is_single   True for single changes only
     is_doubted  True for only those pairs of changes of which the first alone makes the program compute more values of right programs
     effort      share of the usual work
+    allowance   work for the file
     """
 
     is_single: bool = False
     is_doubted: bool = False
     effort: float = 1.0
-
-
-ALL = Extent()
+    allowance: Allowance = field(default_factory=Allowance)
 
 
 @many_programs()
 def find_repair(
-    subject: Subject, trials: Sequence[Trial], findings: Findings = NO_FINDINGS, extent: Extent = ALL, known: Trial | None = None
+    subject: Subject, trials: Sequence[Trial], findings: Findings = NO_FINDINGS, extent: Extent | None = None, known: Trial | None = None
 ) -> Repair | None:
     """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
 
@@ -125,20 +144,30 @@ def find_repair(
     searches = _with_other_calls([_search(program, trial, trials, findings, known) for trial in chosen])
     for search in searches[1:]:
         search.tried = searches[0].tried
+    extent = extent or Extent()
+    try:
+        return _found(program, searches, extent)
+    finally:
+        extent.allowance.pay(searches)
+
+
+def _found(program: Program, searches: Sequence[Search], extent: Extent) -> Repair | None:
+    """Return the smallest change that one of the searches finds."""
+    effort = extent.effort * extent.allowance.share()
     sources = [_all_candidates(search, searches, is_doubted=extent.is_doubted) for search in searches]
     for share in (*SHARES, SHARE_OF_REST if extent.is_single else SHARE_OF_REST / 2 if extent.is_doubted else 0.0):
         for place, (search, candidates) in enumerate(zip(searches, sources, strict=True)):
-            search.work = max(search.work, 0.0) + _work_of(searches, place) * share * extent.effort
+            search.work = max(search.work, 0.0) + _work_of(searches, place) * share * effort
             found = search.try_changes(candidates)
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
                 others = [] if any(map(is_endless, search.trial.answers)) else _alternatives(search, found[0])
                 shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=num_characters)
                 return _repair(program, search, (shortest,), num_done, [found[0], *others])
-    searches = [each for each in searches if not any(map(is_endless, each.trial.answers))]  # each further call takes its time limit
-    searches.sort(key=lambda search: -search.num_reached)
+    ending = (each for each in searches if not any(map(is_endless, each.trial.answers)))  # each further call takes its time limit
+    searches = sorted(ending, key=lambda search: -search.num_reached)
     for place, search in enumerate(searches):
-        search.work = _work_of(searches, place) * (SHARE_OF_REST if extent.is_single else SHARE_OF_PAIRS) * extent.effort
+        search.work = _work_of(searches, place) * (SHARE_OF_REST if extent.is_single else SHARE_OF_PAIRS) * effort
     of_pairs = 0.0 if extent.is_single else 1 - (SHARE_IN_DOUBT if extent.is_doubted else SHARE_OF_CONVENTIONS)
     left = [search.work * of_pairs for search in searches]
     for search, of_second in zip(searches, left, strict=True):
@@ -260,7 +289,8 @@ def _second(search: Search, firsts: Sequence[tuple[int, Change]], *, is_stepwise
     order, baseline = search.order, search.baseline
     for place, (num_right, first) in enumerate(firsts):
         left, share = search.work, search.work * max(SHARE_OF_NEXT, 1 / (len(firsts) - place))
-        search.work = share - OBSERVING * search.unit
+        search.work = share
+        search.spend(OBSERVING * search.unit)
         if search.work <= 0:
             break
         search.order = [order[num_right], *order[:num_right], *order[num_right + 1 :]]
@@ -306,7 +336,7 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
     for place, change in enumerate({id(each): each for each in likely}.values()):
         if search.work <= limit:
             break
-        search.work -= RECORDING * search.unit
+        search.spend(RECORDING * search.unit)
         search.num_done += 1
         with stage.changed(change) as call:
             if call is None:

@@ -70,6 +70,7 @@ class Search:
     """A program under one convention, and the work that is left.
 
     order     probes, those that fail and are small first
+    spent     work that is done
     unit      work of one call
     known     conventions that were tried without a change
     findings  what the diagnosis knows of the mistake
@@ -101,6 +102,7 @@ class Search:
     trial: Trial
     order: list[Probe]
     work: float
+    spent: float = 0.0
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
@@ -134,6 +136,11 @@ class Search:
     rivals: Rivals | None = None
     first: tuple[Probe, Any] | None = None
 
+    def spend(self, work: float) -> None:
+        """Count work that is done."""
+        self.work -= work
+        self.spent += work
+
     def milestones(self, probe: Probe) -> tuple[list[Donor], Milestones]:
         """Return the right programs of the part with their values on a probe, and the milestones."""
         if probe.name not in self.paths:
@@ -164,13 +171,13 @@ class Search:
                     return chosen
             if not before and not self.raises and self._is_misshaped and len(self.shaped) < MAX_AT_ONCE and self._is_shaped(self.first):
                 self.shaped.append(change)
-                self.work -= self._work_per_search
+                self.spend(self._work_per_search)
                 if self.is_right_anyhow(chosen):
                     return chosen
             is_completed = closeness < 1.0 and not before and self.num_completed < MAX_COMPLETED and self._uses_unused_part(change)
             if is_completed and self._key_of(chosen) not in self.tried:
                 self.num_completed += 1
-                self.work -= WORK_OF_COMPLETED * self.unit
+                self.spend(WORK_OF_COMPLETED * self.unit)
                 if self.is_right_anyhow(chosen):
                     return chosen
             is_first_construction = not before and self.program.is_in_constructor(change)
@@ -243,13 +250,13 @@ class Search:
         if not self.trial.call.is_instance or self.num_constructed >= MAX_ASSIGNED or key in self.tried:
             return False
         self.tried.add(key)
-        self.work -= 2 * self.unit
+        self.spend(2 * self.unit)
         subject = self.program.with_changes(chosen)
         held = () if subject is None else held_shapes(self.trial, subject)
         if subject is None or held in ((), self._held) or 0 < self._num_suiting >= num_suiting(self.trial, held):
             return False
         self.num_constructed += 1
-        self.work -= WORK_PER_ASSIGNMENT * self.unit
+        self.spend(WORK_PER_ASSIGNMENT * self.unit)
         calls = calls_of(subject, self.trial.exercise, self.trial.call.library)
         return any(not isinstance(returned(replace(self.trial, call=call), self.order[0]), Raised) for call in calls[:1])
 
@@ -271,7 +278,7 @@ class Search:
         """Return True if another convention makes the last program's first output right, and few changes have done so."""
         if self.rivals is None or self.first is None or len(suited) >= MAX_SUITED or not self.rivals.suit(*self.first):
             return False
-        self.work -= self._work_per_search
+        self.spend(self._work_per_search)
         return True
 
     def start_from(self, first: Change) -> None:
@@ -306,7 +313,7 @@ class Search:
         trial, before, made = replace(self.trial, call=call), call.num_calls, getattr(call, "made", {})
         num_made = len(made)
         share, has_raised = self._closeness(trial)
-        self.work -= (call.num_calls - before) * self.unit + (len(made) - num_made) * WORK_OF_INSTANCE
+        self.spend((call.num_calls - before) * self.unit + (len(made) - num_made) * WORK_OF_INSTANCE)
         is_near = self.baseline < share < 1.0
         self.num_near += is_near
         may_measure = self.num_near <= self.max_near if is_near else self.num_measured < MAX_MEASURED
@@ -314,7 +321,7 @@ class Search:
             self.num_measured += 1
             before = call.num_calls
             share = max(share, self._closeness(with_measured(trial, None if is_near else 1))[0])
-            self.work -= (call.num_calls - before) * self.unit
+            self.spend((call.num_calls - before) * self.unit)
         return share, has_raised
 
     def _closeness(self, trial: Trial) -> tuple[float, bool]:
@@ -331,7 +338,7 @@ class Search:
             answers[probe.name] = answer
             self.error = self._place_of(found) if index == 0 else self.error
             if is_endless(answer):
-                self.work -= WORK_OF_ITERATIONS if isinstance(answer.error, TooManyIterationsError) else WORK_OF_ENDLESS
+                self.spend(WORK_OF_ITERATIONS if isinstance(answer.error, TooManyIterationsError) else WORK_OF_ENDLESS)
             if self.first is None and not isinstance(answer, Raised):
                 self.first = probe, found
             is_refusal = probe.beyond is not None and isinstance(answer, Raised)
@@ -370,7 +377,7 @@ class Search:
                 continue
             if self.work <= 0:
                 return None
-            self.work -= self._work_per_search
+            self.spend(self._work_per_search)
             if self.is_right_anyhow((change,)):
                 return (change,)
         return None
@@ -415,7 +422,7 @@ class Search:
         found: list[tuple[int, Change]] = []
         work = self.unit * (1 + sum(math.prod(shape) for _, shape in self._held) / NUMBERS_PER_UNIT)
         for change in self.in_constructors[:MAX_CONSTRUCTED]:
-            self.work -= work
+            self.spend(work)
             if self.work <= 0:
                 break
             subject = self.program.with_changes((change,))
