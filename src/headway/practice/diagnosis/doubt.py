@@ -98,6 +98,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
+        or _changes_option(verdict)
         or _is_given_nothing(verdict)
     ):
         return True
@@ -142,6 +143,25 @@ OF_RELATIVE = r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
 """Pattern of the code of an attention with relative positions."""
 
 POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
+
+
+def _changes_option(verdict: Verdict) -> bool:
+    """Return True if the repair only exchanges the branches of an option of a function's own: `normalize=True`, without which it may be right."""
+    call = verdict.trial.call if verdict.trial is not None else None
+    if verdict.repair is None or call is None or not inspect.isfunction(call.subject.value):
+        return False
+    options = [each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of]
+    kept = [(replaced_text(call.subject.text, edit), edit.replacement) for edit in verdict.repair.edits if edit.cell is None]
+    return bool(options) and all(
+        (before := re.match(OF_OPTION, text.strip())) is not None
+        and before[2] in options
+        and ((after := re.match(OF_OPTION, replacement.strip())) is None or (after[2] == before[2] and after[1] != before[1]))
+        for text, replacement in kept
+    )
+
+
+OF_OPTION = r"(?:if )?(not )?(\w+)\b *(?::|$)"
+"""Pattern of a condition that is an option."""
 
 
 def _lacks_library(verdict: Verdict) -> bool:
