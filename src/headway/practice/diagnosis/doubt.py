@@ -37,7 +37,7 @@ from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.verdict import Cause, Edit, Verdict
 
 TEXTS = Texts("diagnosis")
 
@@ -146,22 +146,29 @@ POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
 
 
 def _changes_option(verdict: Verdict) -> bool:
-    """Return True if the repair only exchanges the branches of an option of a function's own: `normalize=True`, without which it may be right."""
+    """Return True if the repair only leaves out an option of a function's own, `normalize=True`, or takes its other branch: without it, it may be right."""
     call = verdict.trial.call if verdict.trial is not None else None
     if verdict.repair is None or call is None or not inspect.isfunction(call.subject.value):
         return False
-    options = [each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of]
-    kept = [(replaced_text(call.subject.text, edit), edit.replacement) for edit in verdict.repair.edits if edit.cell is None]
-    return bool(options) and all(
-        (before := re.match(OF_OPTION, text.strip())) is not None
-        and before[2] in options
-        and ((after := re.match(OF_OPTION, replacement.strip())) is None or (after[2] == before[2] and after[1] != before[1]))
-        for text, replacement in kept
-    )
+    options = {each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of}
+    branches = [
+        node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options
+    ]
+    return bool(branches) and all(any(_leaves_branch(edit, branch) for branch in branches) for edit in verdict.repair.edits)
 
 
-OF_OPTION = r"(?:if )?(not )?(\w+)\b *(?::|$)"
-"""Pattern of a condition that is an option."""
+def _flag_of(test: ast.expr) -> str | None:
+    """Return the name of the flag that a condition is, or that it negates."""
+    named = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    return named.id if isinstance(named, ast.Name) else None
+
+
+def _leaves_branch(edit: Edit, branch: ast.If) -> bool:
+    """Return True for an edit that removes a branch or a part of it, or negates its condition."""
+    if edit.cell is not None or not branch.lineno <= edit.line <= (branch.end_lineno or 0):
+        return False
+    flag = _flag_of(branch.test)
+    return re.match(rf"(pass)?$|(if )?(not )?{flag} *(:|$)", edit.replacement.strip()) is not None
 
 
 def _lacks_library(verdict: Verdict) -> bool:

@@ -1,0 +1,122 @@
+"""Parts that join what others return apart, or take apart what others pass separately, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+ATTENTION = """
+import math
+import torch
+
+def attention(q, k, v, causal=False):
+    batch, AXES, width = q.shape
+    q, k, v = ORDER
+    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+    if causal:
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(hidden, -torch.inf)
+    heads = scores.softmax(-1) @ v
+    return heads.transpose(1, 2).reshape(batch, length, -1)
+"""
+
+TURNING = """
+import torch
+
+def apply_rope(x, waves):
+    UNPACKED = waves
+    even, odd = x[..., 0::2], x[..., 1::2]
+    other = torch.stack((-odd, even), -1).flatten(-2)
+    return x * cos + other * sin
+"""
+
+GIVEN_PARTS = """
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, attention, d_model, d_ff=None, dropout=0.1):
+        super().__init__()
+        d_ff = d_ff or 4 * d_model
+        self.attention = attention
+        self.widen, self.narrow = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.activation = nn.GELU()
+
+    def forward(self, x, attn_mask=None, tau=None):
+        new, weights = self.attention(x, x, x, attn_mask=attn_mask, tau=tau)
+        x = self.norm1(x + self.dropout(new))
+        y = self.dropout(self.activation(self.widen(x.transpose(-1, 1))))
+        return self.norm2(x + self.dropout(self.narrow(y).transpose(-1, 1))), weights
+
+class Encoder(nn.Module):
+    def __init__(self, attn_layers, conv_layers=None, norm_layer=None):
+        super().__init__()
+        self.attn_layers = nn.ModuleList(attn_layers)
+        self.conv_layers = nn.ModuleList(conv_layers) if conv_layers is not None else None
+        self.norm = norm_layer
+
+    def forward(self, x, attn_mask=None, tau=None):
+        every = []
+        for place, layer in enumerate(self.attn_layers):
+            x, weights = layer(x, attn_mask=attn_mask, tau=tau)
+            if self.conv_layers is not None and place < len(self.conv_layers):
+                x = self.conv_layers[place](x)
+            every.append(weights)
+        if self.norm is not None:
+            x = self.norm(x)
+        return x, every
+
+class DecoderLayer(nn.Module):
+    def __init__(self, self_attention, cross_attention, d_model, d_ff=None, dropout=0.1):
+        super().__init__()
+        d_ff = d_ff or 4 * d_model
+        self.self_attention, self.cross_attention = self_attention, cross_attention
+        self.widen, self.narrow = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(d_model), nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.activation = nn.ReLU()
+
+    def forward(self, x, cross, x_mask=None, cross_mask=None, tau=None):
+        x = self.norm1(x + self.dropout(self.self_attention(
+            x, x, x,
+            attn_mask=x_mask,
+            tau=tau,
+        )[0]))
+        x = self.norm2(x + self.dropout(self.cross_attention(
+            x, cross, cross,
+            attn_mask=cross_mask,
+            tau=tau,
+        )[0]))
+        y = self.dropout(self.activation(self.widen(x.transpose(-1, 1))))
+        return self.norm3(x + self.dropout(self.narrow(y).transpose(-1, 1)))
+"""
+
+PROGRAMS = (
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        ATTENTION.replace("AXES", "_, length").replace("ORDER", "q, k, v"),
+        (("heads.transpose(1, 2).reshape", "heads.reshape"), (".softmax(-1)", ".softmax(-2)")),
+    ),
+    Program("apply_rope", "rotary", TURNING.replace("UNPACKED", "sin, cos"), (("x * cos + other * sin", "x * cos + other * cos"),)),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        ATTENTION.replace("AXES", "length, _").replace("ORDER", "(x.transpose(1, 2) for x in (q, k, v))"),
+        (("heads.transpose(1, 2).reshape", "heads.reshape"),),
+    ),
+    Program("apply_rope", "rotary", TURNING.replace("UNPACKED", "cos, sin"), (("torch.stack((-odd, even)", "torch.stack((odd, even)"),)),
+    Program(
+        "DecoderLayer",
+        "decoder_layer",
+        GIVEN_PARTS,
+        (("x, cross, cross,", "x, x, cross,"), ("            attn_mask=cross_mask,\n", "            attn_mask=None,\n")),
+    ),
+    Program("EncoderLayer", "encoder_layer", GIVEN_PARTS),
+    Program(
+        "Encoder",
+        "encoder_stack",
+        GIVEN_PARTS,
+        (("x, weights = layer(x, attn_mask=attn_mask, tau=tau)", "y, weights = layer(x, attn_mask=attn_mask, tau=tau)"),),
+    ),
+)
