@@ -29,6 +29,25 @@ def apply_rope(x, waves):
     return x * cos + other * sin
 """
 
+OF_FREQUENCIES = """
+import numpy as np
+
+def fixed_pos_embedding(inv_freq, seq):
+    angles = np.outer(np.arange(seq), inv_freq)
+    angles = np.repeat(angles, 2, axis=-1)
+    return np.sin(angles), np.cos(angles)
+"""
+
+OF_SHAPE = """
+import numpy as np
+
+def fixed_pos_embedding(x, seq_dim=0):
+    width = x.shape[-1]
+    rates = 10000.0 ** (-np.arange(0, width, 2) / width)
+    angles = np.arange(x.shape[seq_dim])[:, None] * rates
+    return np.sin(angles), np.cos(angles)
+"""
+
 GIVEN_PARTS = """
 from torch import nn
 
@@ -106,6 +125,8 @@ PROGRAMS = (
         (("heads.transpose(1, 2).reshape", "heads.reshape"),),
     ),
     Program("apply_rope", "rotary", TURNING.replace("UNPACKED", "cos, sin"), (("torch.stack((-odd, even)", "torch.stack((odd, even)"),)),
+    Program("fixed_pos_embedding", "rotary_tables", OF_FREQUENCIES, (("np.arange(seq)", "(np.arange(seq) + 1)"),)),
+    Program("fixed_pos_embedding", "rotary_tables", OF_SHAPE, (("/ width)", "/ (2 * width))"),)),
     Program(
         "DecoderLayer",
         "decoder_layer",
