@@ -681,3 +681,26 @@ def test_an_option_of_its_own_accuses_nobody(tmp_path, text, status):
     path.write_text(text)
     (verdict,) = check_file(path)
     assert verdict.status == status, verdict
+
+
+NEARER = """
+import math
+import torch
+
+def attention(q, k, v):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    scores = scores - 0.1 * (torch.arange(q.shape[-2])[:, None] - torch.arange(k.shape[-2])).abs()
+    return scores.softmax(-1) @ v
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [(NEARER, "could not run"), (NEARER.replace("    scores = scores - ", "    #").replace("math.sqrt(q.shape[-1])", "q.shape[-1]"), "wrong")],
+)
+def test_a_penalty_on_distances_is_no_mistake(tmp_path, text, status):
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = check_file(path)
+    assert verdict.status == status, verdict

@@ -110,6 +110,51 @@ class DecoderLayer(nn.Module):
         return self.norm3(x + self.dropout(self.narrow(y).transpose(-1, 1)))
 """
 
+CAUSAL_BY_FLAG = """
+import math
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, config, is_causal=False):
+        super().__init__()
+        self.n_head, self.width = config.n_head, config.n_embd // config.n_head
+        self.is_causal = is_causal
+        self.q, self.k, self.v, self.o = (nn.Linear(config.n_embd, config.n_embd) for _ in range(4))
+        self.scale_of_heads = nn.Parameter(torch.ones(config.n_head, 1, 1))
+
+    def heads(self, x):
+        return x.unflatten(-1, (self.n_head, self.width)).transpose(-2, -3)
+
+    def forward(self, q, k, v):
+        q, k, v = self.heads(self.q(q)), self.heads(self.k(k)), self.heads(self.v(v))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(self.width) - 0.1 * (torch.arange(q.shape[-2])[:, None] - torch.arange(k.shape[-2])).abs()
+        if self.is_causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
+        return self.o((scores.softmax(-1) @ v).transpose(-2, -3).flatten(-2))
+
+class FeedForward(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up, self.down = nn.Linear(config.n_embd, 4 * config.n_embd), nn.Linear(4 * config.n_embd, config.n_embd)
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(config.n_embd) for _ in range(3))
+        self.own_attn = Attention(config, is_causal=True)
+        self.cross_attn = Attention(config, is_causal=False)
+        self.ffn = FeedForward(config)
+
+    def forward(self, x, enc_out):
+        y = self.norm1(x)
+        x = x + self.own_attn(y, y, y)
+        x = x + self.cross_attn(self.norm2(x), enc_out, enc_out)
+        return x + self.ffn(self.norm3(x))
+"""
+
 PROGRAMS = (
     Program(
         "attention",
@@ -134,6 +179,7 @@ PROGRAMS = (
         (("x, cross, cross,", "x, x, cross,"), ("            attn_mask=cross_mask,\n", "            attn_mask=None,\n")),
     ),
     Program("EncoderLayer", "encoder_layer", GIVEN_PARTS),
+    Program("DecoderLayer", "decoder_layer", CAUSAL_BY_FLAG, (("is_causal=True", "is_causal=None"),)),
     Program(
         "Encoder",
         "encoder_stack",

@@ -139,7 +139,10 @@ def _is_variant(verdict: Verdict) -> bool:
     return is_named or ("attention" in verdict.exercise and re.search(OF_RELATIVE, verdict.trial.call.subject.code) is not None)
 
 
-OF_RELATIVE = r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
+OF_RELATIVE = (
+    r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
+    r"|\n[^\n<>]*arange\([^\n<>]*\] *- *[\w.]*arange\([^\n<>]*(?=\n)"  # distances that are no mask
+)
 """Pattern of the code of an attention with relative positions."""
 
 POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
