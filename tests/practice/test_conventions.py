@@ -697,7 +697,10 @@ def attention(q, k, v):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "status"),
-    [(NEARER, "could not run"), (NEARER.replace("    scores = scores - ", "    #").replace("math.sqrt(q.shape[-1])", "q.shape[-1]"), "wrong")],
+    [
+        (NEARER, "could not run"),
+        (NEARER.replace("    scores = scores - ", "    #").replace("math.sqrt(q.shape[-1])", "q.shape[-1]"), "wrong"),
+    ],
 )
 def test_a_penalty_on_distances_is_no_mistake(tmp_path, text, status):
     path = tmp_path / "learner.py"

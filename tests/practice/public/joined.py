@@ -155,6 +155,27 @@ class DecoderLayer(nn.Module):
         return x + self.ffn(self.norm3(x))
 """
 
+OF_NNX = """
+import jax
+from flax import nnx
+
+class Attention(nnx.Module):
+    def __init__(self, width: int, num_heads: int, dropout: float = 0.0, *, rngs: nnx.Rngs):
+        self.num_heads, self.dropout_p = num_heads, dropout
+        self.q_proj, self.k_proj = nnx.Linear(width, width, rngs=rngs), nnx.Linear(width, width, rngs=rngs)
+        self.v_proj, self.out_proj = nnx.Linear(width, width, rngs=rngs), nnx.Linear(width, width, rngs=rngs)
+
+    def heads(self, x: jax.Array) -> jax.Array:
+        b, n, c = x.shape
+        return x.reshape(b, n, self.num_heads, c // self.num_heads)
+
+    def __call__(self, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        q, k, v = self.heads(self.q_proj(q)), self.heads(self.k_proj(k)), self.heads(self.v_proj(v))
+        out = nnx.dot_product_attention(q, k, v, dropout_rate=self.dropout_p)
+        b, n, h, d = out.shape
+        return self.out_proj(out.reshape(b, n, h * d))
+"""
+
 PROGRAMS = (
     Program(
         "attention",
@@ -178,6 +199,7 @@ PROGRAMS = (
         GIVEN_PARTS,
         (("x, cross, cross,", "x, x, cross,"), ("            attn_mask=cross_mask,\n", "            attn_mask=None,\n")),
     ),
+    Program("Attention", "self_attention", OF_NNX, (("self.v_proj(v)", "self.k_proj(v)"),)),
     Program("EncoderLayer", "encoder_layer", GIVEN_PARTS),
     Program("DecoderLayer", "decoder_layer", CAUSAL_BY_FLAG, (("is_causal=True", "is_causal=None"),)),
     Program(

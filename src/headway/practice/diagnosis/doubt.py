@@ -154,9 +154,7 @@ def _changes_option(verdict: Verdict) -> bool:
     if verdict.repair is None or call is None or not inspect.isfunction(call.subject.value):
         return False
     options = {each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of}
-    branches = [
-        node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options
-    ]
+    branches = [node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options]
     return bool(branches) and all(any(_leaves_branch(edit, branch) for branch in branches) for edit in verdict.repair.edits)
 
 

@@ -34,7 +34,6 @@ from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import Message
 from headway.practice.names import fitting
-from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Repair, Verdict
 

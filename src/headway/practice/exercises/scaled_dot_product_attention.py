@@ -204,7 +204,8 @@ def _of_joined_heads(answer: Any, inputs: Inputs) -> Any:
     """Return an output whose heads are joined along the last axis, as (batch, heads, positions, value_dim)."""
     if isinstance(answer, tuple) and answer:
         return (_of_joined_heads(answer[0], inputs), *answer[1:])
-    batch, num_heads, query_len, value_dim = (*inputs["query"].shape[:-1], inputs["value"].shape[-1])
+    batch, num_heads, query_len = inputs["query"].shape[:-1]
+    value_dim = inputs["value"].shape[-1]
     is_joined = numpy.shape(answer) == (batch, query_len, num_heads * value_dim)
     return answer.reshape(batch, query_len, num_heads, value_dim).swapaxes(1, 2) if is_joined else answer
 
