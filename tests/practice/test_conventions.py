@@ -649,3 +649,61 @@ def test_classes_that_call_what_they_are_given_are_not_accused(tmp_path):
     path.write_text(CALLED_LAYERS)
     (verdict,) = check_file(path)
     assert verdict.status == "could not run"
+
+
+OPTION = """
+import math
+import torch
+
+def PositionalEncoding(q_len, d_model, normalize=True):
+    places = torch.arange(q_len).unsqueeze(1)
+    rates = torch.exp(torch.arange(0, d_model, 2) * -(math.log(10000.0) / d_model))
+    table = torch.zeros(q_len, d_model)
+    table[:, 0::2] = torch.sin(places * rates)
+    table[:, 1::2] = torch.cos(places * rates)
+    if normalize:
+        table = (table - table.mean()) / (10 * table.std())
+    return table
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (OPTION, "could not run"),
+        (OPTION.replace("normalize=True", "normalize=False"), "correct"),
+        (OPTION.replace("normalize=True", "normalize=False").replace("torch.cos(", "torch.sin("), "wrong"),
+    ],
+)
+def test_an_option_of_its_own_accuses_nobody(tmp_path, text, status):
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = check_file(path)
+    assert verdict.status == status, verdict
+
+
+NEARER = """
+import math
+import torch
+
+def attention(q, k, v):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    scores = scores - 0.1 * (torch.arange(q.shape[-2])[:, None] - torch.arange(k.shape[-2])).abs()
+    return scores.softmax(-1) @ v
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (NEARER, "could not run"),
+        (NEARER.replace("    scores = scores - ", "    #").replace("math.sqrt(q.shape[-1])", "q.shape[-1]"), "wrong"),
+    ],
+)
+def test_a_penalty_on_distances_is_no_mistake(tmp_path, text, status):
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = check_file(path)
+    assert verdict.status == status, verdict

@@ -797,3 +797,26 @@ class FeedForward(Module):
         return self.layers[1](x)
 """
     assert statuses(tmp_path, text)["FeedForward"].is_correct
+
+
+@pytest.mark.slow
+def test_a_change_that_avoids_what_is_missing_proves_nothing(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import torch
+from torch import nn
+from options import is_first
+
+class Norm(nn.Module):
+    def __init__(self, d_model, kind, channels, eps=1e-6):
+        super().__init__()
+        self.kind = kind
+        self.other = nn.BatchNorm1d(channels, affine=False)
+        self.alpha, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+    def forward(self, x):
+        if is_first == 0 and self.kind == 1:
+            x = self.other(x)
+        return self.alpha * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.bias
+"""
+    assert not any(verdict.status == "wrong" for verdict in statuses(tmp_path, text).values())

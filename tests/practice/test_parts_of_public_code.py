@@ -20,6 +20,7 @@ from tests.practice.public import (
     feed_forwards,
     given_sizes,
     jax_modules,
+    joined,
     layers,
     norms,
     operands,
@@ -58,6 +59,7 @@ MODULES = (
     translation,
     axes_and_states,
     constructed,
+    joined,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

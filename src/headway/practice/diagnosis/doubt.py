@@ -37,7 +37,7 @@ from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.verdict import Cause, Edit, Verdict
 
 TEXTS = Texts("diagnosis")
 
@@ -98,6 +98,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
+        or _changes_option(verdict)
         or _is_given_nothing(verdict)
     ):
         return True
@@ -138,10 +139,37 @@ def _is_variant(verdict: Verdict) -> bool:
     return is_named or ("attention" in verdict.exercise and re.search(OF_RELATIVE, verdict.trial.call.subject.code) is not None)
 
 
-OF_RELATIVE = r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
+OF_RELATIVE = (
+    r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
+    r"|\n[^\n<>]*arange\([^\n<>]*\] *- *[\w.]*arange\([^\n<>]*(?=\n)"  # distances that are no mask
+)
 """Pattern of the code of an attention with relative positions."""
 
 POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
+
+
+def _changes_option(verdict: Verdict) -> bool:
+    """Return True if the repair only leaves out an option of a function's own, `normalize=True`, or takes its other branch: without it, it may be right."""
+    call = verdict.trial.call if verdict.trial is not None else None
+    if verdict.repair is None or call is None or not inspect.isfunction(call.subject.value):
+        return False
+    options = {each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of}
+    branches = [node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options]
+    return bool(branches) and all(any(_leaves_branch(edit, branch) for branch in branches) for edit in verdict.repair.edits)
+
+
+def _flag_of(test: ast.expr) -> str | None:
+    """Return the name of the flag that a condition is, or that it negates."""
+    named = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    return named.id if isinstance(named, ast.Name) else None
+
+
+def _leaves_branch(edit: Edit, branch: ast.If) -> bool:
+    """Return True for an edit that removes a branch or a part of it, or negates its condition."""
+    if edit.cell is not None or not branch.lineno <= edit.line <= (branch.end_lineno or 0):
+        return False
+    flag = _flag_of(branch.test)
+    return re.match(rf"(pass)?$|(if )?(not )?{flag} *(:|$)", edit.replacement.strip()) is not None
 
 
 def _lacks_library(verdict: Verdict) -> bool:

@@ -34,7 +34,6 @@ from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import Message
 from headway.practice.names import fitting
-from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Repair, Verdict
 
@@ -143,9 +142,7 @@ def with_repair(
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
         return verdict
-    if verdict.trial is not None and any(
-        isinstance(each, Raised) and isinstance(each.error, ImportError) for each in verdict.trial.answers
-    ):
+    if verdict.trial is not None and verdict.trial.needs_missing():
         return verdict  # what needs a missing package may be right: a change that avoids it proves nothing
     error = raised(verdict)
     if type(error) is NameError and not is_undefined(error, subject):

@@ -90,7 +90,7 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
 def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str], allowance: Allowance) -> Verdict | None:
     """Return the verdict with the change that makes a subject right, or None."""
     trials = trials_of(subject, exercise) or unfit_trials(subject, exercise)
-    if not trials:
+    if not trials or any(trial.needs_missing() for trial in trials):  # a change that avoids what is missing proves nothing
         return None
     verdict = diagnose(subject, exercise)
     if verdict.is_correct or verdict.exercise != exercise.name:

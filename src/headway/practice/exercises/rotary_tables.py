@@ -107,6 +107,24 @@ def _num_rows(inputs: Inputs) -> Any:
     return inputs.get("seq_len") or (int(numpy.max(inputs["positions"])) + 1 if inputs.get("positions") is not None else None)
 
 
+def _given_frequencies(inputs: Inputs) -> Inputs | None:
+    """Return the inputs of a function that is given the frequencies in place of the width; None if it would return them alone."""
+    if not {"seq_len", "positions"} & set(inputs):
+        return None
+    frequencies = inputs.get("theta", 10000.0) ** -exponents(inputs["head_dim"])
+    return without(inputs, "head_dim", "theta") | {"inv_freq": frequencies}
+
+
+def _of_width(encode: Callable[[Inputs], Inputs | None]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding to an x from which a function takes the width, too."""
+
+    def encoded(inputs: Inputs) -> Inputs | None:
+        found = encode(inputs)
+        return None if found is None else without(found, "head_dim")
+
+    return encoded
+
+
 def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding that passes the number of rows as the shape of x."""
 
@@ -127,6 +145,12 @@ def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], In
     return encode
 
 
+SHAPES_OF_X: tuple[Callable[[int, int], tuple[int, ...]], ...] = (
+    lambda rows, width: (rows, width),
+    lambda rows, width: (2, rows, width),
+    lambda rows, width: (2, 3, rows, width),
+)
+
 EXERCISE = Exercise(
     name="rotary_tables",
     definition=definition,
@@ -140,6 +164,7 @@ EXERCISE = Exercise(
         ROLES("x", size_of=_x),
         ROLES("positions", neutral=None),
         ROLES("offset", neutral=0),
+        ROLES("inv_freq"),
     ),
     probes=probes,
     mistakes=MISTAKES,
@@ -159,6 +184,8 @@ EXERCISE = Exercise(
             Convention(encode=_from_x(lambda rows, width: (2, rows, width)), role="x"),
             Convention(encode=_from_x(lambda rows, width: (2, rows, 3, width)), role="x"),
             Convention(encode=_from_x(lambda rows, width: (rows, width)), role="x"),
+            *(Convention(encode=_of_width(_from_x(shape)), role="x", without="head_dim") for shape in SHAPES_OF_X),
+            Convention(TEXTS["takes_frequencies"], encode=_given_frequencies, role="inv_freq", without="head_dim"),
         ),
         optional(Convention(TEXTS["checked_base_10000_which_default"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta")),
         (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),

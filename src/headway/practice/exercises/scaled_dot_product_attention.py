@@ -200,12 +200,31 @@ def _of_sequences_and_heads(answer: Any, inputs: Inputs) -> Any:
     return answer.reshape(*leading, *answer.shape[1:]) if is_joined else answer
 
 
+def _of_joined_heads(answer: Any, inputs: Inputs) -> Any:
+    """Return an output whose heads are joined along the last axis, as (batch, heads, positions, value_dim)."""
+    if isinstance(answer, tuple) and answer:
+        return (_of_joined_heads(answer[0], inputs), *answer[1:])
+    batch, num_heads, query_len = inputs["query"].shape[:-1]
+    value_dim = inputs["value"].shape[-1]
+    is_joined = numpy.shape(answer) == (batch, query_len, num_heads * value_dim)
+    return answer.reshape(batch, query_len, num_heads, value_dim).swapaxes(1, 2) if is_joined else answer
+
+
+def _with_heads(inputs: Inputs) -> Inputs | None:
+    return inputs if inputs["query"].ndim == 4 else None
+
+
 POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))"
 """Pattern of the source of an attention whose operands have the heads after the positions."""
+
+JOINS_HEADS = r"\.(view|reshape|flatten)\(|\b(rearrange|reshape)\("
+"""Pattern of the source of an attention that may join the heads of its output."""
 
 AXES = optional(
     Convention(TEXTS["positions_before_heads"], _positions_first, _heads_first, source=POSITIONS_FIRST),
     Convention(TEXTS["returns_heads_first"], _positions_first, source=POSITIONS_FIRST),
+    Convention(TEXTS["returns_heads_side_by_side"], _with_heads, _of_joined_heads, source=JOINS_HEADS),
+    Convention(TEXTS["takes_positions_first_returns_heads_side_by_side"], _positions_first, _of_joined_heads, source=JOINS_HEADS),
     Convention(TEXTS["returns_joined_heads"], decode=_of_sequences_and_heads, source=r"\.(view|reshape|flatten)\("),
 )
 

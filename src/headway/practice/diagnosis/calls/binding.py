@@ -66,6 +66,7 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
+    others |= _both_tables(subject, roles)
     bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
     if bound is None or not others:
         return bound
@@ -103,6 +104,17 @@ def _unlisted(subject: Subject, roles: Sequence[Role]) -> list[str]:
     return [
         each.name for each in subject.parameters if each.default is each.empty and not any(fits_name(each.name, role) for role in roles)
     ]
+
+
+BOTH_TABLES = r"(?m)^\s*\w*(?:cos|sin)\w*, *\w*(?:cos|sin)\w* *= *(\w+)$"
+"""Pattern of the statement that takes cosines and sines from one parameter."""
+
+
+def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the role of a parameter under any name that holds cosines and sines: `cos, sin = waves`."""
+    tables = next((role for role in roles if role.name == "tables"), None)
+    names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
+    return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
 
 
 def _zeros_like_first(inputs: Inputs) -> Any:

@@ -298,6 +298,10 @@ class Trial:
         """Return True if every call raised one of these exceptions."""
         return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
 
+    def needs_missing(self) -> bool:
+        """Return True if any call raised because something that the file imports is missing."""
+        return any(isinstance(answer, Raised) and isinstance(answer.error, ImportError) for answer in self.answers)
+
     def num_raised(self) -> int:
         """Return the number of calls that raised."""
         return sum(isinstance(answer, Raised) for answer in self.answers)

@@ -376,9 +376,10 @@ class InstanceCall(Call):
                     raise
             if construction.is_unrotated:
                 leave_out(instance, self.subject)
-            if callable(getattr(self.subject.value, "eval", None)):
+            has_eval = callable(getattr(self.subject.value, "eval", None))
+            if has_eval:
                 instance.eval()
-            else:
+            if not has_eval or self.library == "jax":  # rates that nnx passes to its functions have no mode
                 switch_off_dropout(instance, self.subject.value.__module__)
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]

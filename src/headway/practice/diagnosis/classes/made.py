@@ -64,7 +64,8 @@ def of_own_layers(subject: Subject, layer: str) -> Iterator[Subject]:
     held = list(vars(subject.module).values()) if subject.module is not None else []
     own = (each for each in held if inspect.isclass(each) and each.__module__ == value.__module__)
     of_file = next((each for each in own if fitting(each.__name__)[0][:1] == (layer,)), None)
-    taken = [(each.name, re.search(TAKEN.format(re.escape(each.name)), subject.own_source)) for each in subject.parameters]
+    given = [each.name for each in subject.parameters if each.default is not None]  # what may be None are layers of another kind
+    taken = [(name, re.search(TAKEN.format(re.escape(name)), subject.own_source)) for name in given]
     found = [(name, how[1]) for name, how in taken if how is not None and re.search(r"layer|block", snake(name))]
     if of_file is None or len(found) != 1 or module_library(value) != "torch":
         return

@@ -30,9 +30,11 @@ FEED_FORWARD = (
 LIBRARIES = ("numpy", "torch", "jax", "mlx")
 """Libraries that ready-made submodules compute with."""
 
-WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att\w*\("
+OPERANDS = r"(?:[^\n]*|(?:[^()]|\([^()]*\))*)\)\s*"
+"""Pattern of the operands of a call, in one line or several."""
+WEIGHTS_RETURNED = rf"att\w*\({OPERANDS}\[0\]|,\s*\w+\s*=\s*self\.\w*att\w*\("
 """Pattern of source code in which the attention returns more than its output."""
-ADDED = r"\+ *self\.\w*att\w*\((?![^\n]*\)\s*\[0\])"
+ADDED = rf"\+ *self\.\w*att\w*\((?!{OPERANDS}\[0\])"
 """Pattern of source code in which the attention returns its output alone, as it may without the cache that another branch passes."""
 
 

@@ -197,7 +197,18 @@ def wire(module: Any, spec: Submodule, library: str) -> None:
     parts = list(parts_of(module))
     _check([kind for *_, kind in parts], [part for *_, part, _ in parts])
     for owner, name, part, kind in parts:
-        put(owner, name, replace(spec, kind=kind, operands=_operands_of(part)).made(library))
+        is_causal = spec.is_causal or (kind == "attention" and _is_made_causal(part))
+        put(owner, name, replace(spec, kind=kind, operands=_operands_of(part), is_causal=is_causal).made(library))
+
+
+CAUSAL_FLAG = r"_?((is|use|apply)_)?causal(_mask)?|autoregressive|(mask|hide)_future"
+"""Pattern of the attributes of an attention that hides later positions if they are True."""
+
+
+def _is_made_causal(part: Any) -> bool:
+    """Return True for an attention that its layer constructs to hide later positions: `Attention(config, is_causal=True)`."""
+    held = getattr(part, "__dict__", {})
+    return any(value is True and re.fullmatch(CAUSAL_FLAG, name) for name, value in held.items())
 
 
 def _operands_of(part: Any) -> tuple[str, ...]:

@@ -158,6 +158,11 @@ SHAPES = optional(
 SINE_FIRST, COSINE_FIRST = r"^sin_?cos", r"^(?!sin_?cos)"
 """Patterns of the names of a parameter for both tables that say which one comes first."""
 
+NEVER_COSINE_FIRST = (
+    r"\A(?![\s\S]*((return|stack|cat|concatenate)\b[^\n+*]*cos[^\n+*]*,[^\n+*]*sin|(?<!\w)[(\[]\s*\w*cos\w*, *\w*sin\w*\s*[)\]]))"
+)
+"""Pattern of the source of a file that puts no cosines before sines into one value."""
+
 
 def _as_one(says: Message, join: Callable[[Any, Any], Any], named: str = COSINE_FIRST) -> Convention:
     return Convention(says, encode=_joined(join), role="tables", named=named)
@@ -173,7 +178,7 @@ FORMS = optional(
     replace(
         _as_one(TEXTS["takes_sine_cosine_tuple"], lambda cos, sin: (sin, cos)),
         source=r"\b\w*sin\w*, *\w*cos\w* *= *\w+ *\n",
-        file_source=RETURNS_SINE_FIRST,
+        file_source=rf"{RETURNS_SINE_FIRST}|{NEVER_COSINE_FIRST}",
     ),
     _as_one(TEXTS["takes_angles_radians"], lambda cos, sin: numpy.arctan2(sin, cos)),
 )
