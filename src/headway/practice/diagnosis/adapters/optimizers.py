@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -140,7 +141,7 @@ class OptimizerCall(Call):
         return tuple(found)
 
     def _copy(self, value: Any) -> Any:
-        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else value
+        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else copy.deepcopy(value)
 
     def _settings(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings by the learner's parameter names; without decay if the probe has none."""

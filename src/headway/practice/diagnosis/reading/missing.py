@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, AbsentFunction, instance_in_place
+from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, LIBRARIES, AbsentFunction, instance_in_place, names_needed
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -226,11 +226,7 @@ class MissingPackages(MetaPathFinder, Loader):
 
 def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
     """Return True if a file of the learner, in one of the folders, imports a package without handling its absence."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and (
-        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
-    ):
-        frame = frame.f_back
+    frame = _importing()
     file = Path(frame.f_code.co_filename) if frame is not None else Path()
     is_inside = any(str(file).startswith(folder) for folder in folders)
     if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
@@ -239,6 +235,21 @@ def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
         return name.partition(".")[0] not in _optional(ast.parse(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, SyntaxError):
         return False
+
+
+def _importing() -> FrameType | None:
+    """Return the frame whose import is carried out now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (
+        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def _needed_by_importing() -> list[str]:
+    frame = _importing()
+    return [] if frame is None else names_needed(Path(frame.f_code.co_filename), frame.f_globals, OF_CLASS)
 
 
 def _optional(tree: ast.Module) -> set[str]:
@@ -265,8 +276,12 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _attribute(package: str, name: str) -> Any:
     """Return a placeholder for an attribute of a package, or its equivalent; for a copy of typing, the type."""
+    if name == "__all__" and not is_published(package):
+        return _needed_by_importing()
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in LIBRARIES and not is_published(package):
+        return import_module(LIBRARIES[name])
     path = f"{package}.{name}"
     if path in EQUIVALENTS:
         return EQUIVALENTS[path]
