@@ -12,10 +12,21 @@ import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from headway import functions
+from headway.practice.recipes.byte_pairs import merged
+
+
+def counted_pairs(ids: Sequence[Any], counts: dict[Any, int] | None = None) -> dict[Any, int]:
+    """Count the adjacent pairs of ids, on top of the counts if they are given, which are updated."""
+    counts = {} if counts is None else counts
+    for pair in pairwise(ids):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "softmax": (functions.softmax, ("axis",)),
@@ -26,6 +37,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "silu": (functions.silu, ()),
     "swish": (functions.silu, ()),
     "sigmoid": (functions.sigmoid, ()),
+    "get_stats": (counted_pairs, ("counts",)),
+    "merge": (merged, ("pair", "joined")),
 }
 """Correct functions by name, with their parameters after the first."""
 
@@ -65,6 +78,17 @@ def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]
     bound |= {each.arg for each in nodes if isinstance(each, ast.arg)}
     used = dict.fromkeys(each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)
     return [name for name in used if name in LIBRARIES or name in FUNCTIONS or re.fullmatch(of_class, name)]
+
+
+BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?"
+"""Pattern of the names of base classes without which the classes derived from them compute what they did: a tokenizer defines its own methods."""
+
+
+class AbsentBase:
+    """A base class in place of an absent one, which takes any arguments."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
 
 
 def instance_in_place(name: str, others: Sequence[Any], named: Mapping[str, Any], error: Callable[[], Exception]) -> Any:

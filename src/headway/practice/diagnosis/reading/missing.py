@@ -19,7 +19,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, LIBRARIES, AbsentFunction, instance_in_place, names_needed
+from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
+from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, LIBRARIES, AbsentBase, AbsentFunction, instance_in_place, names_needed
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -126,12 +127,14 @@ class Placeholder:
         raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules.
+        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules, an empty class for a tokenizer of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
+        if re.fullmatch(BASES_OF_AUTHORS, self._name, re.IGNORECASE) and not is_published(self._path):
+            return (AbsentBase,)
         raise self._error()
 
     def _error(self) -> ImportError:
