@@ -425,7 +425,7 @@ def _without(roles: Sequence[Role], name: str) -> tuple[Role, ...]:
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
-WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
+WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)|d_model_[qkvQKV]"
 """Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
 
 OF_OTHERS = r"\b(Callable|Module|str)\b"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import functions
+from headway.arrays import array_namespace
 from headway.practice.recipes.byte_pairs import merged
 
 
@@ -37,6 +38,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "silu": (functions.silu, ()),
     "swish": (functions.silu, ()),
     "sigmoid": (functions.sigmoid, ()),
+    "get_array_module": (array_namespace, ()),
     "get_stats": (counted_pairs, ("counts",)),
     "merge": (merged, ("pair", "joined")),
 }

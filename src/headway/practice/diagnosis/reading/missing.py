@@ -85,7 +85,8 @@ class Placeholder:
     def __getattr__(self, name: str) -> Placeholder:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Placeholder(f"{self._path}.{name}")
+        is_function = name in FUNCTIONS and not is_published(self._path)
+        return AbsentFunction(name) if is_function else Placeholder(f"{self._path}.{name}")  # type: ignore[return-value]
 
     def __getitem__(self, index: object) -> Placeholder:
         return self
@@ -122,6 +123,9 @@ class Placeholder:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:
             return arguments[0] if arguments and not isinstance(arguments[0], str) else self
+        if re.fullmatch(OF_INITIALIZER, self._name) and not is_published(self._path):
+            jax = sys.modules.get("jax")
+            return None if jax is None else jax.nn.initializers.normal()
         if self.is_part:
             return instance_in_place(self._name, arguments, named, self._error)
         raise self._error()
@@ -298,6 +302,9 @@ def _attribute(package: str, name: str) -> Any:
 
 RELATIVE = r"^_folder_.*\."
 """Pattern of the packages that are made for relative imports."""
+
+OF_INITIALIZER = r"((kernel|weight|bias|embed(ding)?|default)_)?init(ializer)?"
+"""Pattern of the name of a function of the author's that chooses initial weights, which those of the probes replace."""
 
 OF_CLASS = r"_?[A-Z]\w*[a-z]\w*"
 """Pattern of the name of a class."""
