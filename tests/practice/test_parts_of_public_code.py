@@ -21,6 +21,7 @@ from tests.practice.public import (
     given_sizes,
     jax_modules,
     layers,
+    noise_and_padding,
     norms,
     operands,
     own_arrays,
@@ -58,6 +59,7 @@ MODULES = (
     translation,
     axes_and_states,
     constructed,
+    noise_and_padding,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

@@ -468,5 +468,7 @@ def _jax_and_mlx_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
 
         return random_module, "gumbel", drawn
 
-    libraries = [(library, sys.modules[name]) for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random")) if name in sys.modules]
+    libraries = [
+        (library, sys.modules[name]) for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random")) if name in sys.modules
+    ]
     return [patch(*each) for each in libraries for patch in (categorical, gumbel)]

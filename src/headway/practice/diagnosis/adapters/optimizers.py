@@ -484,7 +484,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
 
 def _with_bases(subject: Subject) -> str:
     """Return the source of a class and of the classes of its file that it derives from."""
-    bases = [base.__name__ for base in subject.value.__mro__[1:] if base.__module__ == subject.value.__module__]
+    value: Any = subject.value
+    bases = [base.__name__ for base in value.__mro__[1:] if base.__module__ == value.__module__]
     return "\n".join([subject.own_source, *(source_in(subject.file_source, name) or "" for name in bases)])
 
 

@@ -54,5 +54,5 @@ OF_TOKENS = ("embed", "positioned_embedding", "learned_positions")
 def padding_ids(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, Any]:
     """Return the parameters for an id of padding that a class compares its tokens with, with one that no token has."""
     names = [each.name for each in parameters if exercise.name in OF_TOKENS and re.fullmatch(PADDING_ID, snake(each.name))]
-    held = {name: stored_as(name, subject) for name in names}
+    held = {name: stored_as(name, subject) or name for name in names}
     return {name: NO_TOKEN for name, field in held.items() if re.search(rf"([!=]= *|\b(eq|ne)\()self\.{field}\b", subject.own_source)}

@@ -20,7 +20,14 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
-from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, LIBRARIES, AbsentBase, AbsentFunction, instance_in_place, names_needed
+from headway.practice.diagnosis.reading.absent_parts import (
+    FUNCTIONS,
+    LIBRARIES,
+    AbsentBase,
+    AbsentFunction,
+    instance_in_place,
+    names_needed,
+)
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
