@@ -445,7 +445,7 @@ def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
         (torch, "multinomial", drawn),
         (torch.Tensor, "multinomial", drawn),
         (torch, "rand", number),
-        (torch, "rand_like", lambda tensor, **rest: number(*tensor.shape)),
+        (torch, "rand_like", lambda tensor, **rest: number(*tensor.shape, **rest)),
         (torch.Tensor, "uniform_", filled),
         (torch.Tensor, "exponential_", race),
     ]

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, f
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_in
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
@@ -202,7 +202,7 @@ class OptimizerCall(Call):
         ]
         instances = made * len(groups) if is_shared else made
         for instance, form in zip(instances, passed, strict=True):
-            _begin(instance, form, _with_bases(self.subject))
+            _begin(instance, form, source_with_bases(self.subject))
         states = [self._first_state(group, bound, taken, _methods_of(instance)) for group, instance in zip(groups, instances, strict=True)]
         from_zero = self._counts_from_zero(bound)
         count = 0
@@ -465,7 +465,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
             return []
-        source = _with_bases(subject)
+        source = source_with_bases(subject)
         forms = (
             *(form for form in HOLDS if form != "single" or not re.search(OF_SEVERAL, source)),
             *(["pairs"] if re.search(PAIRS, source) else []),
@@ -480,13 +480,6 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
-
-
-def _with_bases(subject: Subject) -> str:
-    """Return the source of a class and of the classes of its file that it derives from."""
-    value: Any = subject.value
-    bases = [base.__name__ for base in value.__mro__[1:] if base.__module__ == value.__module__]
-    return "\n".join([subject.own_source, *(source_in(subject.file_source, name) or "" for name in bases)])
 
 
 KEY = r"(?:\[|\.(?:get|setdefault)\()['\"](\w+)['\"]"
