@@ -710,6 +710,57 @@ def gelu(x):
 
 
 @pytest.mark.slow
+def test_import_star_of_a_missing_file_gives_modules_functions_and_parts(tmp_path):
+    text = """
+from common.np import *
+from common.functions import *
+
+def scaled_dot_product_attention(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
+    return softmax(scores) @ value
+"""
+    assert statuses(tmp_path, text)["scaled_dot_product_attention"].is_correct
+    wrong = text.replace("np.sqrt(query.shape[-1])", "query.shape[-1]")
+    assert statuses(tmp_path, wrong)["scaled_dot_product_attention"].causes[0].name == "scale"
+    unknown = text.replace("softmax(scores)", "weights(scores)")
+    assert statuses(tmp_path, unknown)["scaled_dot_product_attention"].status == "could not run"
+
+
+@pytest.mark.slow
+def test_the_base_of_a_tokenizer_and_its_functions_may_be_in_a_missing_file(tmp_path):
+    text = """
+from .base import Tokenizer, get_stats, merge
+
+class BytePairTokenizer(Tokenizer):
+    def __init__(self):
+        super().__init__()
+
+    def train(self, text, vocab_size):
+        ids, self.merges, self.vocab = list(text.encode("utf-8")), {}, {index: bytes([index]) for index in range(256)}
+        for index in range(256, vocab_size):
+            counts = get_stats(ids)
+            pair = max(counts, key=counts.get)
+            ids = merge(ids, pair, index)
+            self.merges[pair], self.vocab[index] = index, self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode("utf-8", errors="replace")
+
+    def encode(self, text):
+        ids = list(text.encode("utf-8"))
+        while len(ids) > 1:
+            pair = min(get_stats(ids), key=lambda each: self.merges.get(each, float("inf")))
+            if pair not in self.merges:
+                break
+            ids = merge(ids, pair, self.merges[pair])
+        return ids
+"""
+    assert statuses(tmp_path, text)["BytePairTokenizer"].is_correct
+    wrong = text.replace("min(get_stats", "max(get_stats")
+    assert not statuses(tmp_path, wrong)["BytePairTokenizer"].is_correct
+
+
+@pytest.mark.slow
 def test_parts_of_a_layer_may_be_in_missing_files(tmp_path):
     pytest.importorskip("torch")
     text = """

@@ -22,6 +22,7 @@ from tests.practice.public import (
     jax_modules,
     joined,
     layers,
+    noise_and_padding,
     norms,
     operands,
     own_arrays,
@@ -60,6 +61,7 @@ MODULES = (
     axes_and_states,
     constructed,
     joined,
+    noise_and_padding,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

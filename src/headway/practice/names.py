@@ -85,6 +85,16 @@ PARTS_OF_FUNCTIONS = {
 """Exercises that a function may also be, by the one that its name means: its source decides."""
 
 
+OF_BLOCK = r"(?i)att(entio)?n_?(block|layer)$"
+BLOCKS = ("transformer_block", "encoder_layer", "decoder_layer")
+"""Pattern of the names of attentions that may have a feed-forward after them, and the parts that they then are."""
+
+
+def parts_of_block(name: str) -> tuple[str, ...]:
+    """Return the parts with a feed-forward that a class of a name may be."""
+    return BLOCKS if re.search(OF_BLOCK, name) else ()
+
+
 @cache
 def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first.

@@ -411,3 +411,17 @@ class wrong_scale__share_of_the_input(nn.Module):  # noqa: N801
         if mask is not None:
             scores = scores.masked_fill(~mask, float("-inf"))
         return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, -1, self.num_heads * self.d_k))
+
+
+class wrong_scale_after_softmax__of_the_input(nn.Module):  # noqa: N801
+    def __init__(self, emb_size, num_heads):
+        super().__init__()
+        self.emb_size, self.num_heads = emb_size, num_heads
+        self.queries, self.keys, self.values = (nn.Linear(emb_size, emb_size) for _ in range(3))
+        self.projection = nn.Linear(emb_size, emb_size)
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q, k, v = (layer(x).view(b, n, self.num_heads, -1).transpose(1, 2) for layer in (self.queries, self.keys, self.values))
+        weights = (q @ k.transpose(-2, -1)).softmax(-1) / self.emb_size**0.5
+        return self.projection((weights @ v).transpose(1, 2).reshape(b, n, d))

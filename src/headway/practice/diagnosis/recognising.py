@@ -14,7 +14,7 @@ from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, D
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
-from headway.practice.names import PARTS_OF_CLASSES, fitting
+from headway.practice.names import PARTS_OF_CLASSES, fitting, parts_of_block
 from headway.practice.outputs import Raised
 from headway.practice.recipes.rotation import ROPE
 
@@ -103,6 +103,9 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
+    block = as_form(subject) if inspect.isclass(subject.value) and parts_of_block(subject.short_name) else None
+    if block is not None:
+        return block
     likely, possible = ([each for each in group if not is_more_than(subject, each.name)] for group in (likely, possible))
     if likely and likely[0].name == "qkv_projection" and _takes_three(subject):
         likely = [exercise("scaled_dot_product_attention"), *likely]

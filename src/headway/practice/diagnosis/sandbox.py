@@ -26,7 +26,7 @@ from headway.practice.judge.process import Confined, Conversation, child_environ
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
 from headway.practice.message import EMPTY
-from headway.practice.names import PARTS_OF_CLASSES, PARTS_OF_FUNCTIONS, fitting
+from headway.practice.names import PARTS_OF_CLASSES, PARTS_OF_FUNCTIONS, fitting, parts_of_block
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
@@ -213,8 +213,9 @@ class _Checker:
 
     def _may_be(self, verdict: Verdict) -> bool:
         """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name means no part for certain."""
-        likely, possible = fitting(verdict.subject.rpartition(".")[2])
-        fits = [self.named] if self.named else [*likely, *(possible if likely else ())]
+        name = verdict.subject.rpartition(".")[2]
+        likely, possible = fitting(name)
+        fits = [self.named] if self.named else [*likely, *(possible if likely else ()), *(parts_of_block(name) if likely else ())]
         if self.named is None:
             others = PARTS_OF_FUNCTIONS if verdict.subject in self.facts.functions else PARTS_OF_CLASSES
             fits += [name for each in fits for name in others.get(each, ())]

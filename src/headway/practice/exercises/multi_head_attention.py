@@ -9,7 +9,7 @@ from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXE
 from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projected_attention import CONVENTIONS as PROJECTED
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, SCALED_BY_SHARE, WEIGHTS
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, SCALED_BY_SHARE, SCALED_LATE, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.sequences import (
     BATCH,
@@ -89,6 +89,7 @@ EXERCISE = Exercise(
         *without(WEIGHTS, "weights_reshaped"),  # for square weights this is the same as (in, out) weights
         SCALED_BY_INPUT,
         SCALED_BY_SHARE,
+        SCALED_LATE,
         *without(SCORES, "given_scale_ignored"),
         *SOFTMAXES,
         *MIXING,

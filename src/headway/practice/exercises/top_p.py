@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Probe, Step, unchanged
+from headway.practice.exercise import Convention, Probe, Step, optional, unchanged
 from headway.practice.recipes import distributions
 from headway.practice.recipes.distributions import FLAT, SEVERAL, STEEP, descending, kept, of_rows, put_back, required, softmax
 from headway.practice.texts import Texts
@@ -93,6 +93,18 @@ MISTAKES = (
 )
 
 
+LEFT_OUT = optional(
+    Convention(
+        TEXTS["share_left_out"],
+        lambda inputs: inputs | {"top_p": 1.0 - inputs["top_p"]},
+        role="top_p",
+        named="^thres",
+        source=r"\b1(\.0?)? *- *thres",
+    )
+)
+"""The share of the probability to keep, or the one to leave out, as a threshold is in some code."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Distributions whose cumulative sums are not equal to p: flat, steep, one token above p; rows; all tokens kept."""
     random = numpy.random.default_rng(29)
@@ -117,4 +129,5 @@ EXERCISE = distributions.FILTER(
     roles=(distributions.LOGITS, required(distributions.TOP_P), *distributions.OF_FILTERS),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=(*distributions.OF_FILTER, LEFT_OUT),
 )

@@ -151,7 +151,8 @@ RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)
 SAMPLER = partial(Exercise, may_write=True, drawing="read", is_trained_through=False)
 """An exercise whose function draws tokens, or returns their probabilities."""
-FILTER = partial(SAMPLER, conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)))
+OF_FILTER = (GIVEN, ROWS, (*RETURNED, UNNORMALISED))
+FILTER = partial(SAMPLER, conventions=OF_FILTER)
 """An exercise whose function keeps some of the tokens."""
 
 OF_FILTERS = (

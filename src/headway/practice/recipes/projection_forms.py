@@ -117,7 +117,7 @@ WEIGHT_FORMS = optional(
 """Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
 
 
-INTERLEAVED = r"(\b(\w+_)?(dims?|d\w?|d_\w+|size|depth|hs|hd)|-1),\s*(self\.)?((n|num|nb)_?)?(heads?|h)\s*,?\s*\)"
+INTERLEAVED = r"(\b(\w+_)?(dims?|d\w?|d_\w+|size|depth|hs|hd)|-1),\s*(self\.)?((n|num|nb)_?)?(heads?|h)\s*,?\s*\)|\(\s*\w+ +((n|num)_?)?h(eads?)?\s*\)[^'\"\n]*->"
 """Pattern of the source of an attention that splits the width into (head_dim, heads)."""
 SPLITS: tuple[dict[str, Step], ...] = ({"split": interleaved}, {"split": interleaved, "merge": interleaved_again})
 HEADS = optional(

@@ -85,6 +85,12 @@ SCALED_BY_SHARE = TEXTS.mistake(
 SCALED_BY_CONTEXT = TEXTS.mistake(
     "scaled_by_the_context_width", scale=given_or(lambda sizes: sizes["context_width"] ** -0.5), said_as="scale"
 )
+SCALED_LATE = TEXTS.mistake(
+    "scaled_by_the_input_width_after_softmax",
+    scale=lambda sizes: 1.0,
+    late_scale=lambda sizes: sizes["input_width"] ** -0.5,
+    said_as="scale_after_softmax",
+)
 
 OUTPUT = (
     TEXTS.mistake("no_output_projection", output=unchanged),

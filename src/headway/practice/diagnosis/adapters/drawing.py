@@ -40,7 +40,10 @@ OTHER_NUMBERS = (0.01, 0.99)
 LEAST_POWER = -40.0
 """Power of 2 of the smallest probability that a race of exponential numbers shows, relative to the largest."""
 
-DRAWING = r"\b(multinomial|categorical|choices?|random|rand|uniform) *\("
+LATEST = 8.0
+"""Exponential number of the tokens that lose a race, from which a uniform number of float32 is made with little rounding."""
+
+DRAWING = r"\b(multinomial|categorical|choices?|random|rand(_like)?|uniform_?|gumbel) *\("
 """Pattern of the code of a function that draws a token: it returns none of the probabilities themselves."""
 
 NOISE = numpy.random.default_rng(0)
@@ -103,6 +106,18 @@ class Spy:
         self.numbers += 1
         return number if size is None else numpy.full(size, number)
 
+    def uniforms(self, low: float, high: float, size: Any) -> Any:
+        """Return one number, or one for each token: those with which Gumbel noise is that of the exponential numbers."""
+        shape = () if size is None else tuple(numpy.atleast_1d(size).tolist())
+        if not shape or shape[-1] == 1:
+            return self.uniform(low, high, size)
+        return low + (high - low) * numpy.exp(-LATEST * numpy.broadcast_to(self.exponential(shape[-1]), shape))
+
+    def gumbel(self, size: Any) -> Any:
+        """Return Gumbel noise for each token."""
+        shape = () if size is None else tuple(numpy.atleast_1d(size).tolist())
+        return -numpy.log(LATEST * numpy.broadcast_to(self.exponential(shape[-1] if shape else 1), shape))
+
 
 class Generator:
     """Replacement for a generator of NumPy or Python."""
@@ -129,15 +144,19 @@ class Generator:
 
     def random(self, size: Any = None) -> Any:
         """Return a number from [0, 1)."""
-        return self.spy.uniform(size=size)
+        return self.spy.uniforms(0.0, 1.0, size)
 
     def rand(self, *size: int) -> Any:
         """Act like numpy.random.rand."""
-        return self.spy.uniform(size=size or None)
+        return self.spy.uniforms(0.0, 1.0, size or None)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
         """Return a number from [low, high)."""
-        return self.spy.uniform(low, high, size)
+        return self.spy.uniforms(low, high, size)
+
+    def gumbel(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """Return Gumbel noise."""
+        return loc + scale * self.spy.gumbel(size)
 
     def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> list[Any]:
         """Act like random.choices."""
@@ -184,9 +203,9 @@ class DrawnCall(Call):
             is_token = not (isinstance(first, numpy.ndarray) and first.dtype.kind == "f")
             return first if is_token or re.search(DRAWING, self.subject.code) is None else Raised(OutputError(NOT_A_TOKEN))
         self.has_drawn.add(True)
-        if self.spy.races:
-            return self._by_races(inputs, first)
-        return self._by_weights(inputs, first) if self.spy.weights else self._by_numbers(inputs)
+        if self.spy.weights:
+            return self._by_weights(inputs, first)
+        return self._by_races(inputs, first) if self.spy.races else self._by_numbers(inputs)
 
     @property
     def notes(self) -> tuple[Message, ...]:
@@ -217,27 +236,32 @@ class DrawnCall(Call):
         return answer.reshape(shape)
 
     def _by_races(self, inputs: Inputs, first: Any) -> Any:
-        """Return the probabilities relative to the largest: the times at which each token ties with the likeliest one."""
-        tokens, size = _tokens(first, 1), _logits(inputs).shape[-1]
-        if tokens is None or not 0 <= tokens[0] < size:
+        """Return the probabilities relative to the largest of each row: the times at which each token ties with the likeliest one."""
+        logits = _logits(inputs)
+        size, num_rows = logits.shape[-1], max(int(numpy.prod(logits.shape[:-1])), 1)
+        tokens = _tokens(first, num_rows)
+        if tokens is None or not ((tokens >= 0) & (tokens < size)).all():
             return Raised(OutputError(NOT_A_TOKEN))
 
-        def wins(token: int, power: float) -> bool:
+        def wins(row: int, token: int, power: float) -> bool:
             times = numpy.where(numpy.arange(size) == token, 2.0**power, 1.0)
-            drawn = _tokens(self._run(inputs, Spy(times=times)), 1)
-            return drawn is not None and drawn[0] == token
+            drawn = _tokens(self._run(inputs, Spy(times=times)), num_rows)
+            return drawn is not None and drawn[row] == token
 
-        answer = numpy.zeros(size)
-        answer[tokens[0]] = 1.0
-        for token in set(range(size)) - {int(tokens[0])}:
+        answer = numpy.zeros((num_rows, size))
+        for row, token in numpy.ndindex(num_rows, size):
             low, high = LEAST_POWER, 0.0
-            if not wins(token, low):
-                continue
-            for _ in range(HALVINGS + 6):
-                middle = (low + high) / 2
-                low, high = (middle, high) if wins(token, middle) else (low, middle)
-            answer[token] = 2.0**low
-        return (answer / answer.sum()).astype(numpy.float32).reshape(_logits(inputs).shape)
+            if token == tokens[row]:
+                answer[row, token] = 1.0
+            elif wins(row, token, low):
+                for _ in range(HALVINGS + 6):
+                    middle = (low + high) / 2
+                    low, high = (middle, high) if wins(row, token, middle) else (low, middle)
+                answer[row, token] = 2.0**low
+        is_decided = inputs.get("temperature") == 0 and bool(((answer > 0).sum(-1) == 1).all())
+        if is_decided and (tokens != logits.reshape(num_rows, size).argmax(-1)).any():  # it divides by 0, and no draw changes the token
+            answer[:] = numpy.nan
+        return (answer / answer.sum(-1, keepdims=True)).astype(numpy.float32).reshape(logits.shape)
 
     def _by_numbers(self, inputs: Inputs) -> Any:
         logits = _logits(inputs)
@@ -369,7 +393,7 @@ def replaced_generators(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
     """Replace the generators' functions in their modules and in the learner's module."""
     generator = Generator(spy)
     patches: list[tuple[Any, str, Any]] = [
-        *((numpy.random, name, getattr(generator, name)) for name in ("choice", "multinomial", "random", "rand", "uniform")),
+        *((numpy.random, name, getattr(generator, name)) for name in ("choice", "multinomial", "random", "rand", "uniform", "gumbel")),
         (numpy.random, "random_sample", generator.random),
         (numpy.random, "default_rng", lambda *seed: generator),
         (numpy.random, "RandomState", lambda *seed: generator),
@@ -408,8 +432,11 @@ def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
         return torch.as_tensor(numpy.broadcast_to(numpy.asarray(choice)[..., None], (*input.shape[:-1], num_samples)).copy())
 
     def number(*size: Any, **rest: Any) -> Any:
-        shape = rand(*size).shape
-        return torch.full(shape, spy.uniform(), dtype=torch.float64 if rest.get("dtype") is torch.float64 else torch.float32)
+        drawn = numpy.asarray(spy.uniforms(0.0, 1.0, tuple(rand(*size).shape)))
+        return torch.as_tensor(drawn.copy(), dtype=torch.float64 if rest.get("dtype") is torch.float64 else torch.float32)
+
+    def filled(tensor: Any, low: float = 0.0, high: float = 1.0, **rest: Any) -> Any:
+        return tensor.copy_(torch.as_tensor(spy.uniforms(low, high, tuple(tensor.shape))))
 
     def race(tensor: Any, *rate: Any, **rest: Any) -> Any:
         return tensor.copy_(torch.as_tensor(spy.exponential(tensor.shape[-1])))
@@ -418,6 +445,8 @@ def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
         (torch, "multinomial", drawn),
         (torch.Tensor, "multinomial", drawn),
         (torch, "rand", number),
+        (torch, "rand_like", lambda tensor, **rest: number(*tensor.shape, **rest)),
+        (torch.Tensor, "uniform_", filled),
         (torch.Tensor, "exponential_", race),
     ]
 
@@ -432,8 +461,14 @@ def _jax_and_mlx_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
 
         return random_module, "categorical", drawn
 
-    return [
-        categorical(library, sys.modules[name])
-        for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random"))
-        if name in sys.modules
+    def gumbel(library: str, random_module: Any) -> tuple[Any, str, Any]:
+        def drawn(*arguments: Any, shape: Any = None, **rest: Any) -> Any:
+            given = [each for each in arguments if isinstance(each, tuple | list)]
+            return from_numpy(numpy.array(spy.gumbel(tuple(given[0] if given else shape or ())), numpy.float32), library)
+
+        return random_module, "gumbel", drawn
+
+    libraries = [
+        (library, sys.modules[name]) for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random")) if name in sys.modules
     ]
+    return [patch(*each) for each in libraries for patch in (categorical, gumbel)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +18,7 @@ from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, f
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
@@ -101,7 +102,7 @@ MAKES_STATE = r"^init$|(init(iali[sz]e)?|create|make)_\w*(state|adam|optim)|(ada
 RETURNS_CHANGE = r"\breturn \(?(\w+_)?(updates?|deltas?)\b"
 """Pattern of the source of a step that returns what is to be added to the parameters."""
 
-BEGINS = r"(reset|init(iali[sz]e)?|register|add)_(param(eter)?s?|state)\("
+BEGINS = r"(?:(reset|init(iali[sz]e)?|register|add)_(param(eter)?s?|state)|setup)\("
 """Pattern of the name of a method that makes the state of parameters."""
 
 
@@ -140,7 +141,7 @@ class OptimizerCall(Call):
         return tuple(found)
 
     def _copy(self, value: Any) -> Any:
-        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else value
+        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else copy.deepcopy(value)
 
     def _settings(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings by the learner's parameter names; without decay if the probe has none."""
@@ -201,7 +202,7 @@ class OptimizerCall(Call):
         ]
         instances = made * len(groups) if is_shared else made
         for instance, form in zip(instances, passed, strict=True):
-            _begin(instance, form, self.subject.own_source)
+            _begin(instance, form, source_with_bases(self.subject))
         states = [self._first_state(group, bound, taken, _methods_of(instance)) for group, instance in zip(groups, instances, strict=True)]
         from_zero = self._counts_from_zero(bound)
         count = 0
@@ -392,7 +393,7 @@ def _begin(instance: Any, form: Any, source: str) -> None:
     for name in dir(type(instance)) if re.search(BEGINS, source) else ():
         method = getattr(type(instance), name)
         taken = parameters_of(method, is_bound=True) if re.search(rf"def {BEGINS}", f"def {name}(") and inspect.isfunction(method) else []
-        if len(taken) == 1 and fits_name(taken[0].name, PARAMS) and f"self.{name}(" not in source:
+        if len(taken) == 1 and (fits_name(taken[0].name, PARAMS) or taken[0].name == "target") and f"self.{name}(" not in source:
             method(instance, form)
 
 
@@ -464,7 +465,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
             return []
-        source = subject.own_source
+        source = source_with_bases(subject)
         forms = (
             *(form for form in HOLDS if form != "single" or not re.search(OF_SEVERAL, source)),
             *(["pairs"] if re.search(PAIRS, source) else []),

@@ -38,7 +38,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(\w+_)?(layers?|blocks?)|(layers?|blocks?)_?(num|count|number)"),
     ("batch_size", r"batch|^bsz?$"),
     ("expansion", r"expan|ratio|mult(?!iple)|factor"),
-    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter"),
+    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter|^f$"),
     ("d_in", r"(^|_)in(put)?(_|$)|src"),
     ("d_out", r"(^|_)out(put)?s?(_|$)"),
     ("hidden_size", r"emb|model|hid|dim|width|channel|feature|shape|units|size|^d$|^c$|^n$"),

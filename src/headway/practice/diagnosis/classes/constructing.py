@@ -34,6 +34,7 @@ from headway.practice.diagnosis.classes.configs import (
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
+from headway.practice.diagnosis.classes.no_effect import observers, padding_ids, stored_as
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
@@ -187,8 +188,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config and not _may_be_layer(each, subject)
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = random_keys(constructor, subject) | _observers(constructor, subject) | _state_dicts(constructor, subject)
-    keys |= _initializers(constructor, subject) | _implementations(constructor, subject)
+    keys = random_keys(constructor, subject) | observers(constructor, subject) | _state_dicts(constructor, subject)
+    keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | padding_ids(constructor, subject, exercise)
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
     used = {config, *dropouts, *flags, *keys, *spread}
@@ -287,29 +288,6 @@ def _initializers(parameters: Sequence[inspect.Parameter], subject: Subject) -> 
     return {name: import_module("jax").nn.initializers.normal() for name in names}
 
 
-class Idle:
-    """An optimizer or a log that a layer registers itself with: every method does nothing and returns 0."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _nothing
-
-
-def _nothing(*_: Any, **__: Any) -> int:
-    return 0
-
-
-def _observers(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return the parameters for an object that records a layer and computes nothing of its output, with values."""
-    names = [each.name for each in parameters if re.fullmatch(OBSERVERS, each.name)]
-    return {name: Idle() for name in names if re.search(rf"\b{name}\.\w+\(", subject.used_source)}
-
-
-OBSERVERS = r"(\w*_)?(optim|optimi[sz]er|logger|writer|tracker|monitor|recorder)"
-"""Pattern of the names of parameters for an object that records a layer."""
-
-
 def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
     """Return the roles of a constructor's parameters by their use: the length of the input for one that is reshaped to, a divisor for a scale.
 
@@ -382,12 +360,6 @@ def _uses(before: str, name: str, subject: Subject, after: str = "") -> bool:
     return stored is not None and re.search(rf"{before}{stored}\b{after}", subject.code) is not None
 
 
-def stored_as(name: str, subject: Subject) -> str | None:
-    """Return the attribute that holds a constructor's parameter, or None."""
-    found = re.search(rf"self\.(\w+) *(?::[^=\n]*)?= *{re.escape(name)}\b", subject.code)
-    return found[1] if found is not None else None
-
-
 def _weights_passed(subject: Subject, method: str, exercise: Exercise) -> list[Role]:
     """Return the weights that a method needs by name: a function with its gradient, written as a class, holds none itself."""
     needed = [each.name for each in call_parameters(subject, method) if each.default is each.empty]
@@ -453,7 +425,7 @@ def _without(roles: Sequence[Role], name: str) -> tuple[Role, ...]:
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
-WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)"
+WIDTH_OF_OPERAND = r"(query|key|value|q|k|v)_(size|dim|width|features)|d_model_[qkvQKV]"
 """Pattern of the widths of three operands; a class that takes all three takes those of its inputs."""
 
 OF_OTHERS = r"\b(Callable|Module|str)\b"

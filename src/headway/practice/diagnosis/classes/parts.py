@@ -150,10 +150,13 @@ def _causal(subject: Subject) -> list[str]:
 
     A class that holds matrices must require the mask, or another part of its file must make a causal one: it may be for padding.
     """
-    if subject.name.lower() == "head" and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
+    is_head = subject.name.lower() in ("head", "heads")
+    if is_head and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
         return ["self_attention"]
     text = subject.code.partition("\n")[2]
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
+    if is_head and any(each.default is None for each in masks) and not re.search(CAUSAL_MASK, text, re.IGNORECASE):
+        return ["self_attention", PROJECTED]  # it hides what its caller wants, if anything
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
         return ["causal_self_attention"]
     if not _holds_matrices(subject):

@@ -6,12 +6,28 @@ is in another file by how it connects its parts.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from headway import functions
+from headway.arrays import array_namespace
+from headway.practice.recipes.byte_pairs import merged
+
+
+def counted_pairs(ids: Sequence[Any], counts: dict[Any, int] | None = None) -> dict[Any, int]:
+    """Count the adjacent pairs of ids, on top of the counts if they are given, which are updated."""
+    counts = {} if counts is None else counts
+    for pair in pairwise(ids):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "softmax": (functions.softmax, ("axis",)),
@@ -22,8 +38,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "silu": (functions.silu, ()),
     "swish": (functions.silu, ()),
     "sigmoid": (functions.sigmoid, ()),
+    "get_array_module": (array_namespace, ()),
+    "get_stats": (counted_pairs, ("counts",)),
+    "merge": (merged, ("pair", "joined")),
 }
 """Correct functions by name, with their parameters after the first."""
+
+LIBRARIES = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "math": "math", "torch": "torch"}
+"""Modules by the names under which files import them, also from a missing file of the author that chooses one: `from common.np import *`."""
 
 NORMS, TABLES = ("LayerNorm", "RMSNorm"), ("Linear", "Embedding")
 """Layers of torch that take one size, and two."""
@@ -40,6 +62,35 @@ class AbsentFunction:
         function, parameters = FUNCTIONS[self.name]
         given = dict(zip(parameters, others, strict=False)) | {"axis" if name == "dim" else name: value for name, value in named.items()}
         return function(x, **{name: value for name, value in given.items() if name in parameters})
+
+
+def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]:
+    """Return the names of modules, functions and classes that a file uses and does not define, which `import *` of a missing file gives it.
+
+    known      names that the file has already
+    of_class   pattern of the names of classes
+    """
+    try:
+        nodes = [*ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    except (OSError, UnicodeDecodeError, SyntaxError):
+        return []
+    bound = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    bound |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)} | {*known, *vars(builtins)}
+    bound |= {each.asname or each.name.partition(".")[0] for each in nodes if isinstance(each, ast.alias)}
+    bound |= {each.arg for each in nodes if isinstance(each, ast.arg)}
+    used = dict.fromkeys(each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)
+    return [name for name in used if name in LIBRARIES or name in FUNCTIONS or re.fullmatch(of_class, name)]
+
+
+BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?"
+"""Pattern of the names of base classes without which the classes derived from them compute what they did: a tokenizer defines its own methods."""
+
+
+class AbsentBase:
+    """A base class in place of an absent one, which takes any arguments."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
 
 
 def instance_in_place(name: str, others: Sequence[Any], named: Mapping[str, Any], error: Callable[[], Exception]) -> Any:

@@ -19,7 +19,15 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, AbsentFunction, instance_in_place
+from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
+from headway.practice.diagnosis.reading.absent_parts import (
+    FUNCTIONS,
+    LIBRARIES,
+    AbsentBase,
+    AbsentFunction,
+    instance_in_place,
+    names_needed,
+)
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -84,7 +92,8 @@ class Placeholder:
     def __getattr__(self, name: str) -> Placeholder:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Placeholder(f"{self._path}.{name}")
+        is_function = name in FUNCTIONS and not is_published(self._path)
+        return AbsentFunction(name) if is_function else Placeholder(f"{self._path}.{name}")  # type: ignore[return-value]
 
     def __getitem__(self, index: object) -> Placeholder:
         return self
@@ -121,17 +130,22 @@ class Placeholder:
             return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
         if self._package in WITHOUT_EFFECT:
             return arguments[0] if arguments and not isinstance(arguments[0], str) else self
+        if re.fullmatch(OF_INITIALIZER, self._name) and not is_published(self._path):
+            jax = sys.modules.get("jax")
+            return None if jax is None else jax.nn.initializers.normal()
         if self.is_part:
             return instance_in_place(self._name, arguments, named, self._error)
         raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules.
+        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules, an empty class for a tokenizer of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
+        if re.fullmatch(BASES_OF_AUTHORS, self._name, re.IGNORECASE) and not is_published(self._path):
+            return (AbsentBase,)
         raise self._error()
 
     def _error(self) -> ImportError:
@@ -226,11 +240,7 @@ class MissingPackages(MetaPathFinder, Loader):
 
 def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
     """Return True if a file of the learner, in one of the folders, imports a package without handling its absence."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and (
-        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
-    ):
-        frame = frame.f_back
+    frame = _importing()
     file = Path(frame.f_code.co_filename) if frame is not None else Path()
     is_inside = any(str(file).startswith(folder) for folder in folders)
     if not is_inside or "site-packages" in file.parts or str(file).startswith(OTHERS):
@@ -239,6 +249,21 @@ def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
         return name.partition(".")[0] not in _optional(ast.parse(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, SyntaxError):
         return False
+
+
+def _importing() -> FrameType | None:
+    """Return the frame whose import is carried out now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (
+        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def _needed_by_importing() -> list[str]:
+    frame = _importing()
+    return [] if frame is None else names_needed(Path(frame.f_code.co_filename), frame.f_globals, OF_CLASS)
 
 
 def _optional(tree: ast.Module) -> set[str]:
@@ -265,8 +290,12 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _attribute(package: str, name: str) -> Any:
     """Return a placeholder for an attribute of a package, or its equivalent; for a copy of typing, the type."""
+    if name == "__all__" and not is_published(package):
+        return _needed_by_importing()
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in LIBRARIES and not is_published(package):
+        return import_module(LIBRARIES[name])
     path = f"{package}.{name}"
     if path in EQUIVALENTS:
         return EQUIVALENTS[path]
@@ -280,6 +309,9 @@ def _attribute(package: str, name: str) -> Any:
 
 RELATIVE = r"^_folder_.*\."
 """Pattern of the packages that are made for relative imports."""
+
+OF_INITIALIZER = r"((kernel|weight|bias|embed(ding)?|default)_)?init(ializer)?"
+"""Pattern of the name of a function of the author's that chooses initial weights, which those of the probes replace."""
 
 OF_CLASS = r"_?[A-Z]\w*[a-z]\w*"
 """Pattern of the name of a class."""

@@ -257,6 +257,13 @@ def _text_of(module: ModuleType | None) -> str:
     return "".join(linecache.getlines(path)) if path else ""
 
 
+def source_with_bases(subject: Subject) -> str:
+    """Return the source of a class and of the classes of its file that it derives from."""
+    value: Any = subject.value
+    bases = [base.__name__ for base in value.__mro__[1:] if base.__module__ == value.__module__]
+    return "\n".join([subject.own_source, *(source_in(subject.file_source, name) or "" for name in bases)])
+
+
 def source_in(text: str, name: str) -> str | None:
     """Return the source of the definition of a name in a file's text, None if it has none."""
     definition = _defined_in(text).get(name)
