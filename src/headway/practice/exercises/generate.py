@@ -289,6 +289,7 @@ EXERCISE = Exercise(
         ROLES("temperature", neutral=1.0),
         ROLES("top_k", neutral=lambda inputs: inputs["model"].vocab_size, off=ToyModel.vocab_size),
         ROLES("top_p", neutral=1.0, off=1.0),
+        ROLES("dropped_share", neutral=0.0, off=0.0),
         ROLES("num_beams", neutral=1, off=1),
         ROLES("repetition_penalty", neutral=1.0, off=1.0),
         ROLES("do_sample", neutral=False),

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
-from headway.practice.diagnosis.adapters.drawing import LikeliestCall
+from headway.practice.diagnosis.adapters.drawing import LikeliestCall, Spy, replaced_generators
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.file_models import model_of_file
@@ -40,9 +40,10 @@ class ClassCall(InstanceCall):
     """A class that is made with a model or given one."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the instance with a reset model."""
+        """Call the instance with a reset model, taking the most likely token where it samples."""
         _reset_models(arguments)
-        return _tokens_of(super().invoke(arguments))
+        with replaced_generators(Spy(choice=None), vars(self.subject.module) if self.subject.module else {}):
+            return _tokens_of(super().invoke(arguments))
 
 
 NEEDS_MODULE = r"isinstance\(\w+, *[\w.]*Module\)"
