@@ -126,10 +126,12 @@ class Placeholder:
         raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules.
+        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules, none for settings of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
+        if re.fullmatch(OF_SETTINGS, self._name) and not is_published(self._path):
+            return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
         raise self._error()
@@ -277,6 +279,9 @@ def _attribute(package: str, name: str) -> Any:
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
 
+
+OF_SETTINGS = r"_?[A-Z]\w*(Args|Arguments|Config|Configuration|Settings|HParams|Hyperparameters)(Base)?"
+"""Pattern of the name of a class of settings, which a dataclass may add to."""
 
 RELATIVE = r"^_folder_.*\."
 """Pattern of the packages that are made for relative imports."""
