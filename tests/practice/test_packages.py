@@ -797,3 +797,34 @@ class FeedForward(Module):
         return self.layers[1](x)
 """
     assert statuses(tmp_path, text)["FeedForward"].is_correct
+
+
+@pytest.mark.slow
+def test_settings_may_add_to_those_of_a_missing_file_and_weights_alone_are_no_part(tmp_path):
+    text = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import numpy as np
+from .base import BaseModelArgs
+
+class Attention(NamedTuple):
+    query: Any
+    key: Any
+
+@dataclass
+class ModelArgs(BaseModelArgs):
+    hidden_size: int
+    eps: float = 1e-6
+
+class RMSNorm:
+    def __init__(self, args: ModelArgs):
+        self.eps = args.eps
+        self.weight = np.ones(args.hidden_size)
+
+    def __call__(self, x):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weight
+"""
+    found = statuses(tmp_path, text)
+    assert found.keys() == {"RMSNorm"}
+    assert found["RMSNorm"].is_correct, found["RMSNorm"]
+    assert statuses(tmp_path, text.replace("x / np.sqrt", "x / "))["RMSNorm"].status == "wrong"
