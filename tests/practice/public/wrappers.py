@@ -34,7 +34,7 @@ def top_k(logits, thres=0.9):
     values, places = logits.topk(int((1 - thres) * logits.shape[-1]))
     return torch.full_like(logits, float("-inf")).scatter_(1, places, values)
 
-class Sampler(nn.Module):
+class AutoregressiveWrapper(nn.Module):
     def __init__(self, net, max_seq_len=2048, pad_value=0):
         super().__init__()
         self.net = net
@@ -120,7 +120,7 @@ def PositionalEncoding(q_len, d_model, normalize=True):
         (("math.ceil((1 - thres) *", "math.ceil(thres *"), ("logits.topk(count)", "logits.topk(count - 1)")),
     ),
     Program(
-        "Sampler",
+        "AutoregressiveWrapper",
         "generate",
         WRAPPER,
         (
@@ -212,6 +212,23 @@ class TinyLM(nn.Module):
             ("self.norm_a(x + self.wo(mixed))", "self.norm_a(self.wo(mixed))"),
             (".tril()", ".triu()"),
             ("self.norm_b(x + self.ff(x))", "x + self.norm_b(self.ff(x))"),
+        ),
+    ),
+    Program(
+        "swiglu",
+        "gated_feed_forward",
+        """
+import torch
+
+def swiglu(x, alpha=1.702, limit=7.0):
+    gate, linear = x[..., 0::2], x[..., 1::2]
+    gate, linear = gate.clamp(max=limit), linear.clamp(-limit, limit)
+    return gate * torch.sigmoid(alpha * gate) * (linear + 1)
+""",
+        (
+            ("torch.sigmoid(alpha * gate)", "torch.sigmoid(gate)"),
+            ("gate.clamp(max=limit)", "gate.clamp(max=1.0)"),
+            ("gate, linear = x[..., 0::2], x[..., 1::2]", "linear, gate = x[..., 0::2], x[..., 1::2]"),
         ),
     ),
 )
