@@ -828,3 +828,29 @@ class RMSNorm:
     assert found.keys() == {"RMSNorm"}
     assert found["RMSNorm"].is_correct, found["RMSNorm"]
     assert statuses(tmp_path, text.replace("x / np.sqrt", "x / "))["RMSNorm"].status == "wrong"
+
+
+@pytest.mark.slow
+def test_activations_by_name_may_be_in_a_missing_file(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import bending
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, width, inner, activation="relu"):
+        super().__init__()
+        self.up = nn.Linear(width, inner)
+        self.bent = bending.get_activation_fn(activation)
+        self.down = nn.Linear(inner, width)
+
+    def forward(self, x):
+        return self.down(self.bent(self.up(x)))
+"""
+    found = statuses(tmp_path, text)["FeedForward"]
+    assert found.is_correct, found
+    assert any("get_activation_fn" in note.en for note in found.notes)
+    assert statuses(tmp_path, text.replace("self.down(self.bent(self.up(x)))", "self.down(self.up(x))"))["FeedForward"].status == "wrong"
+    unknown = statuses(tmp_path, text.replace('"relu"', '"laplace"'))["FeedForward"]
+    assert unknown.status == "could not run"
+    assert unknown.causes[0].name == "raises_ModuleNotFoundError"

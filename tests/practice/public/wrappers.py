@@ -231,4 +231,29 @@ def swiglu(x, alpha=1.702, limit=7.0):
             ("gate, linear = x[..., 0::2], x[..., 1::2]", "linear, gate = x[..., 0::2], x[..., 1::2]"),
         ),
     ),
+    Program(
+        "MultiHead",
+        "stacked_heads_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHead(nn.Module):
+    def __init__(self, hidden_size, n_splits):
+        super().__init__()
+        self.n_splits = n_splits
+        self.q = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.k = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.v = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.out = nn.Linear(hidden_size, hidden_size, bias=False)
+
+    def forward(self, Q, K, V, mask=None):
+        q, k, v = (torch.stack(each.chunk(self.n_splits, dim=-1)) for each in (self.q(Q), self.k(K), self.v(V)))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask, -float("inf"))
+        return self.out(torch.cat([*(scores.softmax(-1) @ v)], dim=-1))
+""",
+        (("q.shape[-1] ** 0.5", "q.shape[-1]"), ("scores.softmax(-1)", "scores.softmax(0)"), ("self.v(V)", "self.k(V)")),
+    ),
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, AbsentFunction, instance_in_place
+from headway.practice.diagnosis.reading.absent_parts import FUNCTIONS, OF_ACTIVATIONS, AbsentActivations, AbsentFunction, instance_in_place
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -276,6 +276,8 @@ def _attribute(package: str, name: str) -> Any:
         return getattr(import_module(SAME_AS[package]), name, Placeholder(path))
     if name in FUNCTIONS and not is_published(package):
         return AbsentFunction(name)
+    if re.fullmatch(OF_ACTIVATIONS, name) and not is_published(package):
+        return AbsentActivations(name)
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
 
