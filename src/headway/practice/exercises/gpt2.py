@@ -179,9 +179,7 @@ LAST_NORM = optional(
     ),
     Convention(TEXTS["post_norm"], steps={"last_norm": unchanged}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
     *(
-        Convention(
-            TEXTS["post_norm_blocks"], steps={"connect": of_blocks.post_norm, **last}, called=OF_NO_ORDER, used_source=OF_NO_ORDER
-        )
+        Convention(TEXTS["post_norm_blocks"], steps={"connect": of_blocks.post_norm, **last}, called=OF_NO_ORDER, used_source=OF_NO_ORDER)
         for last in ({}, {"last_norm": unchanged})
     ),
 )
