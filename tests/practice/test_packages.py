@@ -871,3 +871,60 @@ class Norm(nn.Module):
         return self.alpha * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.bias
 """
     assert not any(verdict.status == "wrong" for verdict in statuses(tmp_path, text).values())
+
+
+@pytest.mark.slow
+def test_settings_may_add_to_those_of_a_missing_file_and_weights_alone_are_no_part(tmp_path):
+    text = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import numpy as np
+from .base import BaseModelArgs
+
+class Attention(NamedTuple):
+    query: Any
+    key: Any
+
+@dataclass
+class ModelArgs(BaseModelArgs):
+    hidden_size: int
+    eps: float = 1e-6
+
+class RMSNorm:
+    def __init__(self, args: ModelArgs):
+        self.eps = args.eps
+        self.weight = np.ones(args.hidden_size)
+
+    def __call__(self, x):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weight
+"""
+    found = statuses(tmp_path, text)
+    assert found.keys() == {"RMSNorm"}
+    assert found["RMSNorm"].is_correct, found["RMSNorm"]
+    assert statuses(tmp_path, text.replace("x / np.sqrt", "x / "))["RMSNorm"].status == "wrong"
+
+
+@pytest.mark.slow
+def test_activations_by_name_may_be_in_a_missing_file(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import bending
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, width, inner, activation="relu"):
+        super().__init__()
+        self.up = nn.Linear(width, inner)
+        self.bent = bending.get_activation_fn(activation)
+        self.down = nn.Linear(inner, width)
+
+    def forward(self, x):
+        return self.down(self.bent(self.up(x)))
+"""
+    found = statuses(tmp_path, text)["FeedForward"]
+    assert found.is_correct, found
+    assert any("get_activation_fn" in note.en for note in found.notes)
+    assert statuses(tmp_path, text.replace("self.down(self.bent(self.up(x)))", "self.down(self.up(x))"))["FeedForward"].status == "wrong"
+    unknown = statuses(tmp_path, text.replace('"relu"', '"laplace"'))["FeedForward"]
+    assert unknown.status == "could not run"
+    assert unknown.causes[0].name == "raises_ModuleNotFoundError"

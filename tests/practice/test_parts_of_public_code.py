@@ -35,6 +35,7 @@ from tests.practice.public import (
     tokenizers,
     training,
     translation,
+    wrappers,
 )
 from tests.practice.public.program import Program
 
@@ -62,10 +63,12 @@ MODULES = (
     constructed,
     joined,
     noise_and_padding,
+    wrappers,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]
-"""One mistake of every other program: each takes seconds."""
+MISTAKES += [(each, place) for each in wrappers.PROGRAMS for place in range(len(each.mistakes))]
+"""One mistake of every other program, because each takes seconds, and all of samplers."""
 
 
 def verdict_on(tmp_path, program, text):

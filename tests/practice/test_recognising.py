@@ -655,3 +655,15 @@ def decode(ids):
     assert [each.subject for each in check_file(tmp_path / "mine.py") if each.status != "not judged"] == ["relu"]
     (tmp_path / "mine.py").write_text(text + "\nmerges = {}\n")
     assert "encode" in [each.subject for each in check_file(tmp_path / "mine.py")]
+
+
+def test_what_changes_nothing_is_no_part():
+    text = """
+import numpy as np
+
+def unstacked(x, axis=0):
+    return np.moveaxis(x, axis, axis)
+"""
+    assert found_in(text) == {}
+    kept = "    return np.where(x >= np.sort(x)[-k], x, -np.inf)\n"
+    assert found_in(f"import numpy as np\n\ndef cut(x, k):\n{kept}")["cut"][0] == "top_k"

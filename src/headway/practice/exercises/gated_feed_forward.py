@@ -172,15 +172,21 @@ def _second_and_third(inputs: Inputs) -> Inputs:
     return inputs | {"up_weight": inputs["down_weight"], "down_weight": inputs["up_weight"]}
 
 
+def _projections(inputs: Inputs) -> tuple[Any, Any]:
+    """Return the gate and the linear projection of x."""
+    gate, up = (add(inputs["x"] @ inputs[f"{name}_weight"].T, inputs.get(f"{name}_bias")) for name in ("gate", "up"))
+    return gate, up
+
+
 def _halves(*, is_gate_first: bool) -> Callable[[Inputs], Inputs]:
     """Return an encoding of x as both projections of it, next to each other."""
+    return lambda inputs: {"x": numpy.concatenate(_projections(inputs)[:: 1 if is_gate_first else -1], -1)}
 
-    def encode(inputs: Inputs) -> Inputs:
-        gate = add(inputs["x"] @ inputs["gate_weight"].T, inputs.get("gate_bias"))
-        up = add(inputs["x"] @ inputs["up_weight"].T, inputs.get("up_bias"))
-        return {"x": numpy.concatenate([gate, up] if is_gate_first else [up, gate], -1)}
 
-    return encode
+def _by_turns(inputs: Inputs) -> Inputs:
+    """Return x as both projections of it, whose elements alternate."""
+    gate, up = _projections(inputs)
+    return {"x": numpy.stack([gate, up], -1).reshape(*gate.shape[:-1], -1)}
 
 
 def _projected(answer: Any, inputs: Inputs) -> Any:
@@ -188,10 +194,25 @@ def _projected(answer: Any, inputs: Inputs) -> Any:
     return add(answer @ inputs["down_weight"].T, inputs.get("down_bias"))
 
 
+LIMIT = 7.0
+"""Bound of the projections in gpt-oss, which adds 1 to the linear one."""
+
 SPLITS = r"chunk|split|// ?2|\[\.\.\."
 HALVES = (
     Convention(TEXTS["halves_gate_first"], _halves(is_gate_first=True), _projected, without="gate_weight", source=SPLITS),
     Convention(TEXTS["halves_gate_second"], _halves(is_gate_first=False), _projected, without="gate_weight", source=SPLITS),
+    Convention(
+        TEXTS["clamped_by_turns"],
+        _by_turns,
+        _projected,
+        without="gate_weight",
+        steps={
+            "bend_gate": lambda gate, activation: quick_gelu(numpy.minimum(gate, LIMIT)),
+            "bend_up": lambda up, activation: numpy.clip(up, -LIMIT, LIMIT) + 1,
+        },
+        is_whole=True,
+        source=r"::2\](.|\n)*(clamp|clip|minimum)(.|\n)*\+ *1\b",
+    ),
 )
 """Conventions of a function that only applies the activation: the projections are outside of it."""
 

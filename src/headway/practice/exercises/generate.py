@@ -72,8 +72,8 @@ def _model_returning(form: str) -> Callable[[Inputs], Inputs]:
 
 
 def _with_prompt(answer: Any, inputs: Inputs) -> Any:
-    prompt = inputs["prompt"]
-    if answer is None or not isinstance(answer, numpy.ndarray) or answer.ndim != prompt.ndim:
+    prompt, answer = inputs["prompt"], _of_row(answer, inputs)
+    if not isinstance(answer, numpy.ndarray) or answer.ndim != prompt.ndim:
         return answer
     return numpy.concatenate([prompt, answer.astype(prompt.dtype)], axis=-1)
 
@@ -181,7 +181,17 @@ CACHES = optional(Convention(TEXTS["uses_cache"], _with_cache, steps={"returned"
 RETURNED = optional(
     Convention(TEXTS["new_tokens_only"], decode=_with_prompt), Convention(TEXTS["yields_tokens"], decode=_of_steps, source=r"\byield\b")
 )
-ENDS = optional(Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": lambda: True}, role="eos"))
+ENDS = optional(
+    Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": lambda: True}, role="eos"),
+    Convention(
+        TEXTS["pads_after_stop_token"],
+        lambda inputs: None if inputs.get("eos") in inputs["prompt"] else inputs,
+        steps={"end_is_kept": lambda: True},
+        role="eos",
+        source=r"cumsum\((.|\n)*masked_fill\(",
+    ),
+)
+"""The stop token may be included; what pads all that follows one may find it in the prompt, too."""
 COUNTS = optional(
     Convention(
         TEXTS["length_includes_prompt"],
@@ -289,6 +299,7 @@ EXERCISE = Exercise(
         ROLES("temperature", neutral=1.0),
         ROLES("top_k", neutral=lambda inputs: inputs["model"].vocab_size, off=ToyModel.vocab_size),
         ROLES("top_p", neutral=1.0, off=1.0),
+        ROLES("dropped_share", neutral=0.0, off=0.0),
         ROLES("num_beams", neutral=1, off=1),
         ROLES("repetition_penalty", neutral=1.0, off=1.0),
         ROLES("do_sample", neutral=False),

@@ -167,6 +167,9 @@ POSITIONS = optional(
 EPSILONS = tuple(
     replace(each, steps={**each.steps, "last_norm": each.steps["norm"]}) if each.steps else each for each in of_blocks.EPSILONS
 )
+OF_NO_ORDER = r"(?i)\A(?![\s\S]*((?<!attention)gpt|llama|pre[-_ ]?(norm|ln|layer)))"
+"""Pattern of what names no model with norms before the sublayers: a language model may have them after the sums as well."""
+
 LAST_NORM = optional(
     Convention(TEXTS["rms_norm"], steps={"last_norm": lambda x, norm: rms_norm(x, norm["g"])}, used_source=r"(?i)rms"),
     Convention(
@@ -175,6 +178,10 @@ LAST_NORM = optional(
         used_source=r"bias\s*[=:]\s*(bool\s*=\s*)?(False|None|config|cfg)",
     ),
     Convention(TEXTS["post_norm"], steps={"last_norm": unchanged}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
+    *(
+        Convention(TEXTS["post_norm_blocks"], steps={"connect": of_blocks.post_norm, **last}, called=OF_NO_ORDER, used_source=OF_NO_ORDER)
+        for last in ({}, {"last_norm": unchanged})
+    ),
 )
 
 KINDS: tuple[Callable[[Any], Any], ...] = (lambda seen: seen, lambda seen: ~seen, lambda seen: numpy.where(seen, 0.0, -1e9))

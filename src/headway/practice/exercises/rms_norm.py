@@ -150,6 +150,11 @@ EXERCISE = Exercise(
             Convention(
                 TEXTS["weights_stored_around_0"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                file_source=r"\bclass \w*Gemma\w*",
+            ),
+            Convention(
+                TEXTS["weights_stored_around_0"],
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
             ),
         ),

@@ -256,6 +256,15 @@ FORMS = optional(
     Convention(TEXTS["tensor2tensor"], steps={**IN_HALVES, "exponents": inclusive}, is_whole=True),
 )
 """Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""
+NORMALIZED = optional(
+    Convention(
+        TEXTS["normalized"],
+        steps={"finish": lambda table: (table - table.mean()) / (10 * table.std(ddof=1))},
+        source=r"normali[sz]e(.|\n)*\.std\(\) *\* *10\b",
+    )
+)
+"""A table of mean 0 and standard deviation 1/10, as in tsai and PatchTST."""
+
 ADDS = optional(
     Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
@@ -327,7 +336,7 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(WIDTHS, TAKES, AXES, FORMS, ADDS, RETURNS),
+    conventions=(WIDTHS, TAKES, AXES, FORMS, NORMALIZED, ADDS, RETURNS),
     recoveries=RECOVERIES,
     related=("learned_positions",),
 )

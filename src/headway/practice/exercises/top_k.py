@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Probe, Step
+from headway.practice.exercise import Convention, Inputs, Probe, Step, optional
 from headway.practice.recipes import distributions
 from headway.practice.recipes.distributions import descending, kept, of_rows, required, softmax
+from headway.practice.recipes.encoding import without
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("top_k")
+ROLES = Roles("top_k")
 
 
 def recipe(steps: Any, logits: Any, top_k: int, temperature: float = 1.0, **rest: Any) -> Any:
@@ -88,12 +93,31 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-EXERCISE = distributions.FILTER(
+def _as_share(rounded: float) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding of k as the share of tokens that are dropped, in the middle of those that lead to k."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        size = inputs["logits"].shape[-1]
+        if inputs["top_k"] > size:
+            return None
+        return without(inputs, "top_k") | {"dropped_share": 1 - (inputs["top_k"] + rounded) / size}
+
+    return encode
+
+
+SHARES = optional(
+    Convention(TEXTS["takes_dropped_share"], _as_share(0.5), role="dropped_share", source=r"\A(?!(.|\n)*ceil\()"),
+    Convention(TEXTS["takes_dropped_share"], _as_share(-0.5), role="dropped_share", source=r"ceil\("),
+)
+"""A function that is given the share of tokens to drop: k is the size of the vocabulary times the rest, without its fraction or rounded up."""
+
+_FILTER = distributions.FILTER(
     name="top_k",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(distributions.LOGITS, required(distributions.TOP_K), *distributions.OF_FILTERS),
+    roles=(distributions.LOGITS, required(distributions.TOP_K), ROLES("dropped_share"), *distributions.OF_FILTERS),
     probes=probes,
     mistakes=MISTAKES,
 )
+EXERCISE = replace(_FILTER, conventions=(SHARES, *_FILTER.conventions))

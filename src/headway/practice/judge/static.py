@@ -30,7 +30,7 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, abstract classes, tests, methods, functions that return a layer, classifiers,
+    optional   definitions that need no verdict: private ones, abstract classes, classes of fields alone, tests, methods, functions that return a layer, classifiers,
                and codes of single characters
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
@@ -74,7 +74,7 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
-    optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
+    optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or _is_no_part(node))
     optional |= frozenset(own) | frozenset(name for name in functions if re.search(OF_FACTORY, ast.unparse(nodes[name])))
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
@@ -144,6 +144,20 @@ def is_abstract(node: ast.stmt) -> bool:
         each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)
     }
     return bool(names & {"NotImplementedError", "abstractmethod"})
+
+
+def is_record(node: ast.stmt) -> bool:
+    """Return True for a named tuple or a dataclass of fields alone: it holds weights or settings."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    marks = [*node.bases, *(each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)]
+    is_marked = any(ast.unparse(each).rpartition(".")[2] in ("NamedTuple", "dataclass") for each in marks)
+    return is_marked and not any(isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) for each in node.body)
+
+
+def _is_no_part(node: ast.stmt) -> bool:
+    """Return True for a class that needs no verdict: an abstract one, one of tests, or one that only holds fields."""
+    return is_abstract(node) or is_test_case(node) or is_record(node)
 
 
 def is_test_case(node: ast.stmt) -> bool:

@@ -40,6 +40,14 @@ class Config(Fields):
         return self["context_size"] if name not in self and means_context(name) else super().__getattr__(name)
 
 
+class Part(SimpleNamespace):
+    """A part of a model with some of its attributes; a class of its own, so that a missing attribute is known to be no mistake."""
+
+
+TABLES = ("pos_embed", "pos_emb", "position_embed", "position_embedding", "pos_embedding", "wpe")
+"""Names of the table of positions of an embedding."""
+
+
 class OwnData(numpy.ndarray):
     """An array that is its own data, as that of a tensor of an autograd library."""
 
@@ -181,20 +189,21 @@ class ToyModel:
     cfg = args = params = hparams = config
 
     @property
-    def pos_emb(self) -> SimpleNamespace:
+    def pos_emb(self) -> Part:
         """Object whose shape shows the context size."""
-        return SimpleNamespace(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
+        return Part(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
 
     @property
-    def lm_head(self) -> SimpleNamespace:
-        """Layer of which only the device and the dtype are known."""
-        return SimpleNamespace(weight=next(self.parameters()))
+    def lm_head(self) -> Part:
+        """Layer of which only the device and the dtype are known, and its table of positions if it has one."""
+        table = self.pos_emb.weight
+        return Part(weight=next(self.parameters()), **dict.fromkeys(TABLES, table))
 
     head = output = tok_emb = token_embedding = token_emb = embedding = wte = lm_head
 
-    def parameters(self) -> Iterator[SimpleNamespace]:
+    def parameters(self) -> Iterator[Part]:
         """Yield an object with the device and the dtype of the weights."""
-        yield SimpleNamespace(device=self.device, dtype=None)
+        yield Part(device=self.device, dtype=None)
 
     def __getattr__(self, name: str) -> int:
         """Return the context size under any name that means it.

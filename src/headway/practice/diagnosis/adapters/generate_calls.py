@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
-from headway.practice.diagnosis.adapters.drawing import LikeliestCall
+from headway.practice.diagnosis.adapters.drawing import LikeliestCall, Spy, replaced_generators
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.file_models import model_of_file
@@ -21,7 +21,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.diagnosis.reading.trees import attributes_of
 from headway.practice.exercise import Exercise, Role
-from headway.practice.recipes.toy_model import Fields, ToyModel
+from headway.practice.recipes.toy_model import Fields, ToyModel, means_context
 
 
 class FunctionCall(LikeliestCall):
@@ -40,9 +40,10 @@ class ClassCall(InstanceCall):
     """A class that is made with a model or given one."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the instance with a reset model."""
+        """Call the instance with a reset model, taking the most likely token where it samples."""
         _reset_models(arguments)
-        return _tokens_of(super().invoke(arguments))
+        with replaced_generators(Spy(choice=None), vars(self.subject.module) if self.subject.module else {}):
+            return _tokens_of(super().invoke(arguments))
 
 
 NEEDS_MODULE = r"isinstance\(\w+, *[\w.]*Module\)"
@@ -79,8 +80,17 @@ def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
         of_file = model_of_file(subject)
         made, tree = (subject, parsed(subject.own_source)) if of_file is None else (of_file.subject, of_file.tree)
         return function_calls(_with_options_apart(made, tree, exercise.roles), exercise, library, FunctionCall)
-    calls = instance_calls(subject, exercise, library)
+    known = exercise if _crops(subject) else replace(exercise, roles=tuple(each for each in exercise.roles if each.name != "context_size"))
+    calls = instance_calls(subject, known, library)
     return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
+
+
+def _crops(subject: Subject) -> bool:
+    """Return False for a class that only stores the context size that it is constructed with: its model has no limit."""
+    names = [each.name for each in subject.parameters if each.default is not each.empty and means_context(each.name)]
+    return not any(
+        re.search(rf"self\.{name} *= *{name}\b", subject.code) and len(re.findall(rf"\b{name}\b", subject.code)) == 3 for name in names
+    )
 
 
 def _with_options_apart(subject: Subject, tree: ast.AST, roles: Sequence[Role]) -> Subject:

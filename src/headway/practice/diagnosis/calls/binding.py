@@ -141,15 +141,15 @@ def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.
     A name of several sizes, such as hidden_dim, is not the one that another parameter's name alone can mean.
     """
     meant = [role for role in roles if fits_name(parameter.name, role)]
-    if len(meant) < 2 or not all(role.is_size for role in meant):
+    if len(meant) < 2 or not any(role.is_size for role in meant):
         return meant
     others = ([role for role in roles if fits_name(each.name, role)] for each in parameters if each is not parameter)
     taken = [fitting[0] for fitting in others if len(fitting) == 1]
+    left = [role for role in meant if role not in taken] or meant
+    if not all(role.is_size for role in meant):
+        return left
     name = parameter.name.lower()
-    return sorted(
-        [role for role in meant if role not in taken] or meant,
-        key=lambda role: role.called.index(name) if name in role.called else -1,
-    )
+    return sorted(left, key=lambda role: role.called.index(name) if name in role.called else -1)
 
 
 def bind_parameters(

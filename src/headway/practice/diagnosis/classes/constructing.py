@@ -167,7 +167,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     defined = [name for name in METHODS if defines(subject.value, name)]
     computed = [name for name in defined if not _is_identity(name, subject)]
     defined = computed or (defined if len(own) == 1 else [])
-    defined.sort(key=lambda name: _passes_on(getattr(subject.value, name)))
+    defined.sort(key=lambda name: (name != exercise.name, _passes_on(getattr(subject.value, name))))
     computing = [name for name in own if not re.search(r"backward|grad", name.lower())]
     method = defined[0] if defined else computing[0] if len(computing) == 1 else None
     method = method or next((name for name in computing if exercise.name in fitting(name)[0]), None)

@@ -93,6 +93,27 @@ class AbsentBase:
         pass
 
 
+OF_ACTIVATIONS = r"_?get_(act(ivation)?|nonlinearity)(_(fn|func|function|layer))?"
+"""Pattern of the name of a function that returns an activation by its name."""
+
+LAYERS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "swish": "SiLU", "sigmoid": "Sigmoid"}
+"""Layers of torch by the names of their activations."""
+
+
+class AbsentActivations(AbsentFunction):
+    """A function in place of an absent one that returns an activation by its name."""
+
+    def __call__(self, x: Any, *others: Any, **named: Any) -> Any:
+        """Return the activation of this name, a layer of torch where torch is imported.
+
+        Errors   ModuleNotFoundError for another name, or anything else
+        """
+        name, torch = str(x).lower(), sys.modules.get("torch")
+        if name not in LAYERS or others or named:
+            raise ModuleNotFoundError(f"No activation of the missing {self.name} is known for {x!r}", name=self.name)
+        return AbsentFunction(name) if torch is None else getattr(torch.nn, LAYERS[name])()
+
+
 def instance_in_place(name: str, others: Sequence[Any], named: Mapping[str, Any], error: Callable[[], Exception]) -> Any:
     """Return an instance in place of one of an absent class: torch's own layer of this name, or an object that raises when it is called."""
     torch = sys.modules.get("torch")

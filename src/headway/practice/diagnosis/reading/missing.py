@@ -23,6 +23,8 @@ from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AU
 from headway.practice.diagnosis.reading.absent_parts import (
     FUNCTIONS,
     LIBRARIES,
+    OF_ACTIVATIONS,
+    AbsentActivations,
     AbsentBase,
     AbsentFunction,
     instance_in_place,
@@ -138,10 +140,14 @@ class Placeholder:
         raise self._error()
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """Return the class to derive from in place of this: torch.nn.Module for Lightning's modules, an empty class for a tokenizer of the author's.
+        """Return the class to derive from in place of this.
+
+        It is torch.nn.Module for Lightning's modules, none for settings of the author's, and an empty class for a tokenizer of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
+        if re.fullmatch(OF_SETTINGS, self._name) and not is_published(self._path):
+            return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
         if re.fullmatch(BASES_OF_AUTHORS, self._name, re.IGNORECASE) and not is_published(self._path):
@@ -303,9 +309,14 @@ def _attribute(package: str, name: str) -> Any:
         return getattr(import_module(SAME_AS[package]), name, Placeholder(path))
     if name in FUNCTIONS and not is_published(package):
         return AbsentFunction(name)
+    if re.fullmatch(OF_ACTIVATIONS, name) and not is_published(package):
+        return AbsentActivations(name)
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
 
+
+OF_SETTINGS = r"_?[A-Z]\w*(Args|Arguments|Config|Configuration|Settings|HParams|Hyperparameters)(Base)?"
+"""Pattern of the name of a class of settings, which a dataclass may add to."""
 
 RELATIVE = r"^_folder_.*\."
 """Pattern of the packages that are made for relative imports."""

@@ -301,8 +301,25 @@ def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> li
     """
     if inspect.isclass(function) and type(function).__call__ is not type.__call__ and inspect.isfunction(function.__init__):
         function, is_bound = function.__init__, True
-    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
+    parameters = list(inspect.signature(_decorated(function)).parameters.values())[is_bound:]
     return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def _decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that a decorator without `functools.wraps` has wrapped, which passes any arguments on; any other function as it is."""
+    inner = inspect.unwrap(function)
+    code, cells = getattr(inner, "__code__", None), getattr(inner, "__closure__", None) or ()
+    passes_on = code is not None and code.co_flags & inspect.CO_VARARGS and code.co_flags & inspect.CO_VARKEYWORDS
+    wrapped = [each for each in map(_content, cells) if inspect.isfunction(each)]
+    return wrapped[0] if passes_on and len(wrapped) == 1 else function
+
+
+def _content(cell: Any) -> Any:
+    """Return what a name of an enclosing function holds; None if it is not assigned yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def defines(value: Any, name: str) -> bool:

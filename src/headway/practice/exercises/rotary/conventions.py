@@ -65,12 +65,10 @@ def _tables(change: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs]:
     )
 
 
-def _joined(join: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs | None]:
+def _joined(join: Callable[[Any, Any], Any], role: str = "tables") -> Callable[[Inputs], Inputs | None]:
     """Return an encoding that passes cosines and sines as one argument."""
 
-    return lambda inputs: (
-        None if inputs.get("cos") is None else without(inputs, "cos", "sin") | {"tables": join(inputs["cos"], inputs["sin"])}
-    )
+    return lambda inputs: None if inputs.get("cos") is None else without(inputs, "cos", "sin") | {role: join(inputs["cos"], inputs["sin"])}
 
 
 def _with_positions(is_batched: bool) -> Callable[[Inputs], Inputs | None]:
@@ -181,6 +179,12 @@ FORMS = optional(
         file_source=rf"{RETURNS_SINE_FIRST}|{NEVER_COSINE_FIRST}",
     ),
     _as_one(TEXTS["takes_angles_radians"], lambda cos, sin: numpy.arctan2(sin, cos)),
+    Convention(
+        TEXTS["takes_angles_radians"],
+        encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos), "positions"),
+        role="positions",
+        source=r"\bcos\(pos\w*\)|\bpos\w*\.cos\(\)",
+    ),
 )
 POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
