@@ -253,6 +253,26 @@ class PositionalEncoding(nn.Module):  # takes token ids for their number
         ((":length]", ":length - 1]"), (":length]", ":length + 1]")),
     ),
     Program(
+        "PositionalEmbedding",
+        "sinusoidal_positions",
+        """
+import torch
+from torch import nn
+
+class PositionalEmbedding(nn.Module):  # called with the number of keys
+    def __init__(self, max_len, width):
+        super().__init__()
+        rates = 10000 ** (torch.arange(0, width, 2) / width)
+        self.table = torch.zeros(max_len, width)
+        self.table[:, 0::2] = torch.sin(torch.arange(max_len)[:, None] / rates)
+        self.table[:, 1::2] = torch.cos(torch.arange(max_len)[:, None] / rates)
+
+    def forward(self, k_len: int):
+        return self.table[:k_len, :]
+""",
+        (("[:k_len, :]", "[-k_len:, :]"),),
+    ),
+    Program(
         "encode_positions",
         "sinusoidal_positions",
         """

@@ -37,6 +37,7 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
+from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
@@ -351,6 +352,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         if isinstance(of_cache, Cause)
         else sampling_cause(trial)
         or rotation_cause(trial)
+        or rotation_effect_cause(trial)
         or loss_cause(trial)
         or two_masks_cause(trial)
         or mask_branch_cause(trial)

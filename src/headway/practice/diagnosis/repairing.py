@@ -49,6 +49,7 @@ _BEHAVIOUR = frozenset(
             "cached_differs",
             "sampling_differs",
             "rotates_others",
+            "rotation_without_effect",
             "loss_differs",
             "mask_dropped",
             "mask_of_axes_wrong",

@@ -38,3 +38,17 @@ def test_an_applied_mask_and_none_are_correct(tmp_path, masking):
     path.write_text(ATTENTION.format(masking=masking))
     (verdict,) = check_file(path)
     assert verdict.is_correct
+
+
+OVERWRITTEN = "shown = scores.masked_fill(hidden, -1e9)\n        shown = {scores} * 2\n        scores = shown / 2"
+
+
+def test_a_masked_result_that_is_overwritten_before_anything_reads_it_is_a_mistake(tmp_path):
+    path = tmp_path / "attention.py"
+    path.write_text(ATTENTION.format(masking=OVERWRITTEN.format(scores="scores")))
+    (verdict,) = check_file(path)
+    assert verdict.status == "wrong"
+    assert [(cause.name, cause.line) for cause in verdict.causes] == [("result_dropped", 14)]
+    path.write_text(ATTENTION.format(masking=OVERWRITTEN.format(scores="shown")))
+    (verdict,) = check_file(path)
+    assert verdict.is_correct

@@ -10,7 +10,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
 from headway.practice.diagnosis.checks.trial import Trial
-from headway.practice.exercise import Probe
+from headway.practice.exercise import Convention, Probe
 from headway.practice.message import EMPTY
 from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import MASK_SHAPES
@@ -24,13 +24,16 @@ BRANCH = r"\b\w*mask\w*(?:\.ndim|\.dim\(\)) *== *(\d)|\blen\(\w*mask\w*\.(?:shap
 
 
 def mask_branch_cause(trial: Trial) -> Cause | None:
-    """Return a cause if masks with a number of axes that the source has a branch for are accepted, and wrong in all their forms; else None."""
+    """Return a cause if masks with a number of axes that the source has a branch for are accepted, and wrong in all their forms; else None.
+
+    They are wrong as well if the mask of the first sequence is applied to all.
+    """
     source = trial.call.subject.used_source
     if not any(role.name == "mask" for role in trial.call.binding.role_of.values()):
         return None
     for num_axes in sorted({int(first or second) for first, second in re.findall(BRANCH, source)}):
         outcomes = [*_outcomes(trial, num_axes)]
-        if outcomes and not any(outcomes):
+        if (outcomes and not any(outcomes)) or _uses_first_alone(trial, num_axes):
             says = TEXTS["mask_of_axes_wrong"].format(num_axes=num_axes)
             pattern = rf"mask\w*(\.ndim|\.dim\(\)|\.shape\)|\.size\(\)\)) *== *{num_axes}"
             return Cause("mask_of_axes_wrong", says, TEXTS["expand_mask"], EMPTY, line=trial.call.subject.line_of(pattern))
@@ -39,21 +42,41 @@ def mask_branch_cause(trial: Trial) -> Cause | None:
 
 def _outcomes(trial: Trial, num_axes: int) -> Iterator[bool]:
     """Yield whether the output is right for each mask with this number of axes that does not raise."""
-    place = next((number for number, group in enumerate(trial.exercise.conventions) if {*MASK_SHAPES} <= {*group}), None)
-    if place is None:
-        return
     for probe in _masked(trial):
         if isinstance(trial.expected(probe), Raised):
             continue
-        for shape in trial.exercise.conventions[place]:
-            conventions = (*trial.conventions[:place], shape, *trial.conventions[place + 1 :])
-            encoded = encoded_for(trial.call, conventions, probe.inputs)
-            mask = None if encoded is None else encoded.get("mask")
-            if mask is None or numpy.ndim(mask) != num_axes:
-                continue
+        for conventions in _shaped(trial, probe, num_axes):
             answer = output_of(trial.call, conventions, probe.inputs)
             if not isinstance(answer, Raised):
                 yield trial.is_same(probe, answer)
+
+
+def _shaped(trial: Trial, probe: Probe, num_axes: int) -> Iterator[tuple[Convention, ...]]:
+    """Yield the conventions of a trial with each shape that gives the mask this number of axes."""
+    place = next((number for number, group in enumerate(trial.exercise.conventions) if {*MASK_SHAPES} <= {*group}), None)
+    if place is None:
+        return
+    for shape in trial.exercise.conventions[place]:
+        conventions = (*trial.conventions[:place], shape, *trial.conventions[place + 1 :])
+        encoded = encoded_for(trial.call, conventions, probe.inputs)
+        mask = None if encoded is None else encoded.get("mask")
+        if mask is not None and numpy.ndim(mask) == num_axes:
+            yield conventions
+
+
+def _uses_first_alone(trial: Trial, num_axes: int) -> bool:
+    """Return True if the outputs for different masks of the sequences are those for the first of them, in every form that does not raise."""
+    found: list[bool] = []
+    for probe in _masked(trial):
+        mask = probe.inputs["mask"]
+        if len(mask) < 2 or mask.ndim < 3:
+            continue
+        alike = replace(probe, name=f"{probe.name}, of the first", inputs=probe.inputs | {"mask": numpy.broadcast_to(mask[:1], mask.shape)})
+        for conventions in _shaped(trial, probe, num_axes):
+            answers = [output_of(trial.call, conventions, each.inputs) for each in (probe, alike)]
+            if not any(isinstance(each, Raised) for each in answers):
+                found.append(trial.is_same(alike, answers[0]) and not trial.is_same(probe, answers[0]) and trial.is_same(alike, answers[1]))
+    return bool(found) and all(found)
 
 
 def _masked(trial: Trial) -> Iterator[Probe]:

@@ -305,7 +305,7 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
             return roles["d_out"]  # the width of all heads together
-        if role.name == "seq_len" and "x" in roles and re.search(r"(^|_)max", snake(name)) and re.search(CROPPED, subject.code):
+        if role.name == "seq_len" and "x" in roles and re.search(r"(^|_)max", snake(name)) and _is_cropped(subject, role):
             return LONGEST
         is_of_rows = role.name == "vocab_size" and "positions" in roles and "max_seq_len" in roles and not made.takes("max_seq_len")
         if is_of_rows and re.fullmatch(OF_ROWS, name) and len(re.findall(OF_TABLES, subject.code)) == 1:
@@ -318,7 +318,14 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
 def _longest(inputs: Inputs) -> int | None:
     """Return more positions than the input has, so that a table that is cropped to a wrong length differs."""
     x = inputs.get("x")
-    return inputs.get("seq_len") if x is None else x.shape[-2] + MORE_POSITIONS
+    length = inputs.get("seq_len") if x is None else x.shape[-2]
+    return None if length is None else length + MORE_POSITIONS
+
+
+def _is_cropped(subject: Subject, length: Role) -> bool:
+    """Return True for a class that takes as many rows of a table as its input has, or as it is called with."""
+    given = re.findall(r"def (?:forward|__call__)\(self, *(\w+)", subject.own_source)
+    return re.search(CROPPED, subject.code) is not None or any(is_named(each, length) or re.search(r"_len(gth)?$", each) for each in given)
 
 
 MORE_POSITIONS = 4
