@@ -234,9 +234,10 @@ FORMS_OF_FUNCTIONS = (
     (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
     (JOINS_A_PAIR, ("merge_pair",)),
     (r"zip\((\w+)(\[0?:(-1)?\])?, *\1\[1:\]\)", ("pair_counts",)),
+    (r"(?s)\bfor (\w+) in .*\b\1(\.data)? *-= [^\n]*\b\1\.grad\b", ("sgd_optimizer",)),
 )
 """The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list;
-what goes through adjacent tokens."""
+what goes through adjacent tokens; what subtracts from all parameters what they hold as their gradients."""
 
 
 def as_form(subject: Subject) -> Exercise | None:
