@@ -1,4 +1,4 @@
-"""Functions that update all parameters, which hold their gradients: programs in conventions of public code."""
+"""Updates of parameters that hold their gradients, and methods of tokenizers: programs in conventions of public code."""
 
 from __future__ import annotations
 
@@ -45,5 +45,46 @@ def sgd_update(model, learning_rate):
             parameter -= learning_rate * parameter.grad
 """,
         (("parameter -= learning_rate", "parameter += learning_rate"), ("learning_rate * parameter.grad", "learning_rate * parameter.grad.mean()")),
+    ),
+    Program(
+        "WordTokenizer.encode_word",
+        "bpe_encode",
+        """
+class WordTokenizer:
+    def __init__(self):
+        self.rules, self.merge_ranks = [], {}
+
+    def symbols_of(self, word):
+        return list(word) + ["</w>"]
+
+    def encode_word(self, word):
+        symbols = self.symbols_of(word)
+        while len(symbols) > 1:
+            ranked = [(self.merge_ranks.get(pair, len(self.rules)), place) for place, pair in enumerate(zip(symbols, symbols[1:]))]
+            rank, place = min(ranked)
+            if rank == len(self.rules):
+                break
+            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+        return symbols
+""",
+    ),
+    Program(
+        "MarkedTokenizer.decode",
+        "bpe_decode",
+        """
+class MarkedTokenizer:
+    def __init__(self, vocab, merges):
+        self.vocab, self.merges = vocab, merges
+
+    def encode(self, text):
+        raise NotImplementedError
+
+    def decode(self, ids):
+        text = ""
+        for number in ids:
+            token = self.vocab[number]
+            text += " " + token[1:] if token.startswith("\u0120") else token
+        return text
+""",
     ),
 )
