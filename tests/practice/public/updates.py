@@ -47,6 +47,34 @@ def sgd_update(model, learning_rate):
         (("parameter -= learning_rate", "parameter += learning_rate"), ("learning_rate * parameter.grad", "learning_rate * parameter.grad.mean()")),
     ),
     Program(
+        "TextTokenizer",
+        "bpe_tokenizer",
+        """
+class TextTokenizer:
+    def __init__(self, vocab, merges):
+        self.vocab, self.ids = vocab, {text: number for number, text in vocab.items()}
+        self.order = {}
+        for place, (left, right) in enumerate(merges):
+            self.order[self.ids[left], self.ids[right]] = place
+
+    def encode(self, text):
+        ids = [self.ids[each] for each in text]
+        while known := [(self.order[pair], pair) for pair in zip(ids, ids[1:]) if pair in self.order]:
+            left, right = min(known)[1]
+            joined, place = [], 0
+            while place < len(ids):
+                is_pair = ids[place : place + 2] == [left, right]
+                joined.append(self.ids[self.vocab[left] + self.vocab[right]] if is_pair else ids[place])
+                place += 2 if is_pair else 1
+            ids = joined
+        return ids
+
+    def decode(self, ids):
+        return "".join(map(self.vocab.__getitem__, ids))
+""",
+        (("min(known)", "max(known)"), ("[left, right]", "[right, left]"), ("place += 2", "place += 1")),
+    ),
+    Program(
         "WordTokenizer.encode_word",
         "bpe_encode",
         """
