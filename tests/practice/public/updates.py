@@ -44,7 +44,10 @@ def sgd_update(model, learning_rate):
         for parameter in model.parameters():
             parameter -= learning_rate * parameter.grad
 """,
-        (("parameter -= learning_rate", "parameter += learning_rate"), ("learning_rate * parameter.grad", "learning_rate * parameter.grad.mean()")),
+        (
+            ("parameter -= learning_rate", "parameter += learning_rate"),
+            ("learning_rate * parameter.grad", "learning_rate * parameter.grad.mean()"),
+        ),
     ),
     Program(
         "TextTokenizer",
