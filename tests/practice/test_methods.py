@@ -3,6 +3,7 @@
 import pytest
 
 from headway.practice.diagnosis.sandbox import check_file
+from tests.practice.public import updates
 
 TEXT = """
 import numpy as np
@@ -216,3 +217,29 @@ def test_a_mistake_in_a_mask_on_the_device_of_the_weights_is_found(tmp_path):
     found = verdicts_on(tmp_path, wrong)
     assert found["Attention.get_mask"].status == "wrong"
     assert "Attention.attention_mask" not in found or not found["Attention.attention_mask"].is_correct
+
+
+TOKENIZERS = f"{updates.PROGRAMS[-2].text}\n{updates.PROGRAMS[-1].text}"
+METHODS_OF_TOKENIZERS = ("WordTokenizer.encode_word", "MarkedTokenizer.decode")
+
+
+def test_methods_of_tokenizers_are_judged_by_the_state_that_they_read(tmp_path):
+    found = verdicts_on(tmp_path, TOKENIZERS)
+    assert [found[name].status for name in METHODS_OF_TOKENIZERS] == ["correct", "correct"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("= min(ranked)", "= max(each for each in ranked if each[0] < len(self.rules) or each == min(ranked))"),
+        ("symbols[place] + symbols[place + 1]", "symbols[place + 1] + symbols[place]"),
+        ('" " + token[1:]', "token[1:]"),
+        ("for number in ids", "for number in ids[::-1]"),
+    ],
+)
+def test_wrong_methods_of_tokenizers_are_neither_right_nor_accused(tmp_path, right, wrong):
+    assert TOKENIZERS.count(right) == 1
+    found = verdicts_on(tmp_path, TOKENIZERS.replace(right, wrong))
+    assert sum(name in found and found[name].is_correct for name in METHODS_OF_TOKENIZERS) == 1
+    assert not any(name in found and found[name].status == "wrong" for name in METHODS_OF_TOKENIZERS)

@@ -35,6 +35,7 @@ from tests.practice.public import (
     tokenizers,
     training,
     translation,
+    updates,
     wrappers,
 )
 from tests.practice.public.program import Program
@@ -64,6 +65,7 @@ MODULES = (
     joined,
     noise_and_padding,
     wrappers,
+    updates,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

@@ -667,3 +667,23 @@ def unstacked(x, axis=0):
     assert found_in(text) == {}
     kept = "    return np.where(x >= np.sort(x)[-k], x, -np.inf)\n"
     assert found_in(f"import numpy as np\n\ndef cut(x, k):\n{kept}")["cut"][0] == "top_k"
+
+
+OF_ANY_NAME = """
+import torch
+
+def move_all(tensors, lr):
+    with torch.no_grad():
+        for each in tensors:
+            each -= lr * each.grad
+"""
+
+
+def test_an_update_of_any_name_is_an_optimizer_if_it_is_right():
+    pytest.importorskip("torch")
+    (found,) = found_in(OF_ANY_NAME).items()
+    assert found[0] == "move_all"
+    assert found[1][0] == "sgd_optimizer"
+    assert found[1][1].is_correct
+    for wrong in ("each += lr * each.grad", "each -= each.grad", "each -= lr * each.grad.abs()"):
+        assert not found_in(OF_ANY_NAME.replace("each -= lr * each.grad", wrong))

@@ -124,3 +124,17 @@ class Right_names_with_arrays:  # noqa: N801
             self.v[name] = self.beta2 * self.v.get(name, 0) + (1 - self.beta2) * g**2
             mean, square = self.m[name] / (1 - self.beta1**self.t), self.v[name] / (1 - self.beta2**self.t)
             p -= self.lr * (mean / (np.sqrt(square) + self.eps) + self.weight_decay * p)
+
+
+class Wrong_decay_of_gradient(_Base):
+    def update(self, w, grad):
+        self.t += 1
+        m, v = _moments(self, 0, grad)
+        return w - self.lr * (m / (np.sqrt(v) + self.eps) + self.wd * grad)
+
+
+class Wrong_decay_of_gradient__without_rate(_Base):
+    def update(self, w, grad):
+        self.t += 1
+        m, v = _moments(self, 0, grad)
+        return w - self.lr * m / (np.sqrt(v) + self.eps) - self.wd * grad

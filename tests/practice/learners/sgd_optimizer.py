@@ -222,3 +222,22 @@ class Wrong_decay_subtracted:
     def update(self, params, grads):
         for i, g in enumerate(grads):
             params[i] -= self.lr * (g - self.weight_decay * params[i])
+
+
+class Wrong_gradient_stored:
+    def __init__(self, lr=0.01):
+        self.lr = lr
+
+    def update(self, params, grads):
+        for i in range(len(params)):
+            params[i] = grads[i]
+
+
+class Wrong_gradient_stored__without_momentum:
+    def __init__(self, lr=0.01, momentum=0.0):
+        self.lr, self.momentum, self.v = lr, momentum, {}
+
+    def update(self, params, grads):
+        for i, g in enumerate(grads):
+            self.v[i] = self.momentum * self.v.get(i, 0.0) + g
+            params[i] = params[i] - self.lr * self.v[i] if self.momentum else self.v[i]

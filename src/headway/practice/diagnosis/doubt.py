@@ -100,6 +100,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _lacks_library(verdict)
         or _changes_option(verdict)
         or _is_given_nothing(verdict)
+        or _rests_on_one_number(verdict)
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
@@ -184,6 +185,14 @@ def _is_given_nothing(verdict: Verdict) -> bool:
     """Return True if a subject raised because it was given an array without elements, in place of a weight that its part does not have."""
     error = raised(verdict, ("could not run", "wrong"))
     return isinstance(error, IndexError) and re.search(r"axis \d with size 0\b", str(error)) is not None
+
+
+def _rests_on_one_number(verdict: Verdict) -> bool:
+    """Return True if the repair makes one whole number of several, for one probe: many changes give the right one by coincidence."""
+    if verdict.repair is None or verdict.repair.num_probes > 1 or verdict.trial is None:
+        return False
+    parts = [numpy.asarray(part) for each in verdict.trial.answers if isinstance(each, tuple) for part in each]
+    return bool(parts) and all(part.dtype.kind in "iu" and part.size == 1 for part in parts)
 
 
 OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")

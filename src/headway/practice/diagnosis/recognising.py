@@ -86,6 +86,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
+    if is_of_codes(subject):
+        return _first_correct(subject, [each.name for each in likely])
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
     bases = subject.value.__mro__[1:] if inspect.isclass(subject.value) else ()
     if any(re.match(r"(torch|mlx)\.\S* (Adam|SGD)", f"{base.__module__} {base.__name__}") for base in bases):
@@ -124,6 +126,12 @@ def recognised(subject: Subject) -> Exercise | None:
         if likely or subject.is_private
         else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
+
+
+def is_of_codes(subject: Subject) -> bool:
+    """Return True for a method of a tokenizer that encodes or decodes by the state of its instance, whose form may be any: it is right or nothing."""
+    is_method = "." in subject.name and hasattr(subject.value, "__wrapped__")
+    return is_method and fitting(subject.short_name)[0][:1] in (("bpe_encode",), ("bpe_decode",))
 
 
 def is_more_than(subject: Subject, name: str) -> bool:
@@ -234,9 +242,10 @@ FORMS_OF_FUNCTIONS = (
     (r"(?is)\A(?=.*\b\w*(att|mh?sa|mha)\w*\()(?=.*\b\w*(ff|mlp|feed)\w*\()", ("transformer_block", "encoder_layer")),
     (JOINS_A_PAIR, ("merge_pair",)),
     (r"zip\((\w+)(\[0?:(-1)?\])?, *\1\[1:\]\)", ("pair_counts",)),
+    (r"(?s)\bfor (\w+) in .*\b\1(\.data)? *-= [^\n]*\b\1\.grad\b", ("sgd_optimizer",)),
 )
 """The same for functions: what looks rows up in a table of its weights; what calls an attention and a feed-forward; what joins a pair in a list;
-what goes through adjacent tokens."""
+what goes through adjacent tokens; what subtracts from all parameters what they hold as their gradients."""
 
 
 def as_form(subject: Subject) -> Exercise | None:

@@ -20,7 +20,7 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
-from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than
+from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than, is_of_codes
 from headway.practice.diagnosis.repair.program import Findings, used_names
 from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
 from headway.practice.exercise import Exercise
@@ -75,7 +75,7 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         verdict = judged.get(subject.name)
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
             continue
-        if unfinished_line(subject) is not None:
+        if unfinished_line(subject) is not None or is_of_codes(subject):
             continue
         likely, possible = fitting(subject.short_name)
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):

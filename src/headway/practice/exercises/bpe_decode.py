@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
-from headway.practice.recipes.byte_pairs import in_ids, vocabulary
+from headway.practice.recipes.byte_pairs import in_ids, to_alphabet, vocabulary
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -61,15 +62,32 @@ def _as_merges(inputs: Inputs) -> Inputs:
     return rest | {"merges": in_ids(MERGES)}
 
 
-def _as_text(inputs: Inputs) -> Inputs | None:
-    """Return a vocabulary of text; None for tokens that are not ASCII, whose bytes may be incomplete characters."""
-    if any(inputs["vocab"][number][-1] > 127 for number in inputs["ids"]):
-        return None
-    return inputs | {"vocab": {number: token.decode("latin-1") for number, token in inputs["vocab"].items()}}
+def _in_texts(written: Callable[[bytes], str]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding with a vocabulary of text; None for tokens that are not ASCII, whose bytes may be incomplete characters."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if any(inputs["vocab"][number][-1] > 127 for number in inputs["ids"]):
+            return None
+        return inputs | {"vocab": {number: written(token) for number, token in inputs["vocab"].items()}}
+
+    return encode
+
+
+JOINS_TEXTS = r"[\"']{2}\s*\.join|=\s*[\"']{2}\n(.|\n)*\+="
+OF_MARKED = "\u0120"
+"""Patterns of the source of what joins texts, and of what reads the mark of GPT-2 in place of a space."""
 
 
 VOCABS = optional(
-    Convention(TEXTS["vocab_of_text"], encode=_as_text, role="vocab", source=r"[\"']{2}\s*\.join"),
+    Convention(
+        TEXTS["vocab_of_text"],
+        encode=_in_texts(lambda token: token.decode("latin-1")),
+        role="vocab",
+        source=rf"\A(?!(.|\n)*{OF_MARKED})(.|\n)*({JOINS_TEXTS})",
+    ),
+    Convention(
+        TEXTS["vocab_of_text"], encode=_in_texts(to_alphabet), role="vocab", source=rf"\A(?=(.|\n)*{OF_MARKED})(.|\n)*({JOINS_TEXTS})"
+    ),
     Convention(encode=lambda inputs: inputs | {"vocab": [inputs["vocab"][number] for number in range(len(inputs["vocab"]))]}),
     Convention(encode=lambda inputs: inputs | {"vocab": {token: number for number, token in inputs["vocab"].items()}}),
     Convention(encode=_as_merges, role="merges"),

@@ -163,6 +163,16 @@ def _of_texts(answer: Any, inputs: Inputs) -> Any:
     return _numbered(answer, inputs) if are_texts or is_empty else None
 
 
+ENDS_WORDS = "</w>"
+
+
+def _before_end(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of tokens that are given as texts, the last of which marks the end of a word; None for anything else."""
+    if not isinstance(answer, tuple) or answer[-1:] != (ENDS_WORDS,):
+        return None
+    return _of_texts(answer[:-1], inputs) if answer[:-1] else []
+
+
 MERGES = (
     Convention(encode=changed(merges=in_ids)),
     Convention(),
@@ -216,6 +226,12 @@ GIVEN = (
     ),
     Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), decode=_of_texts),
     Convention(TEXTS["takes_characters"], changed(text=lambda text: text.encode("utf-8").decode("latin-1")), role="scores"),
+    Convention(
+        TEXTS["takes_characters"],
+        changed(text=lambda text: text.encode("utf-8").decode("latin-1")),
+        decode=_before_end,
+        file_source=ENDS_WORDS,
+    ),
     Convention(
         TEXTS["takes_words"],
         changed(text=lambda text: [word.encode("utf-8").decode("latin-1") for word in cut(text)]),

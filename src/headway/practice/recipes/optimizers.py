@@ -26,11 +26,12 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
         for place, slope in enumerate(slopes):
             point = now[place]
             weight_decay = steps.decay(settings.weight_decay, point, place)
-            slope = steps.slope(slope, point, weight_decay)
+            given_slope, slope = slope, steps.slope(slope, point, weight_decay)
             t = steps.turn(count, place, len(now))
             decayed = steps.before(point, rate, weight_decay)
             moved, mean, square = update(steps, decayed, slope, moments[place], t, settings)
-            now[place] = steps.after(moved, point, rate, weight_decay, ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0)
+            correction = ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0
+            now[place] = steps.after(moved, point, rate, weight_decay, correction, given_slope)
             moments[place] = (mean, square)
         found += now
     return tuple(found)
@@ -75,7 +76,18 @@ DECAY_MISTAKES = (
     TEXTS.mistake(
         "decay_with_corrected_rate",
         before=unchanged,
-        after=lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
+        after=lambda moved, point, rate, weight_decay, correction, slope: moved * (1 - rate * correction * weight_decay),
+    ),
+    TEXTS.mistake(
+        "decay_of_gradient",
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, correction, slope: moved - rate * weight_decay * slope,
+    ),
+    TEXTS.mistake(
+        "decay_of_gradient_without_rate",
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, correction, slope: moved - weight_decay * slope,
+        said_as="decay_of_gradient",
     ),
     TEXTS.mistake("decay_of_ones", before=lambda point, rate, weight_decay: point - rate * weight_decay),
 )
@@ -83,7 +95,7 @@ AFTER = Convention(
     TEXTS["decays_parameter_after_step_instead_before"],
     steps={
         "before": unchanged,
-        "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * weight_decay),
+        "after": lambda moved, point, rate, weight_decay, *others: moved * (1 - rate * weight_decay),
     },
 )
 OF_MATRICES = optional(

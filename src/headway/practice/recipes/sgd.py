@@ -46,7 +46,7 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
             velocity = steps.velocity(velocities[slot], slope, momentum, settings.dampening, count)
             direction = steps.direction(velocity, slope, momentum, steps.nesterov(settings.nesterov), velocities[slot])
             velocities[slot] = steps.kept(velocity)
-            now[place] = steps.after(steps.move(point, direction, rate, settings.weight_decay), point)
+            now[place] = steps.after(steps.move(point, direction, rate, settings.weight_decay), point, direction, momentum)
         found += now
     return tuple(found)
 
@@ -113,7 +113,14 @@ MISTAKES = (
     TEXTS.mistake(
         "momentum_subtracted", velocity=lambda velocity, slope, momentum, dampening, count: slope - momentum * velocity, needs="momentum"
     ),
-    TEXTS.mistake("update_not_stored", after=lambda moved, point: point),
+    TEXTS.mistake("update_not_stored", after=lambda moved, point, *others: point),
+    TEXTS.mistake("gradient_stored", after=lambda moved, point, direction, momentum: direction),
+    TEXTS.mistake(
+        "gradient_stored_without_momentum",
+        after=lambda moved, point, direction, momentum: moved if momentum else direction,
+        said_as="gradient_stored",
+        needs="momentum",
+    ),
     TEXTS.mistake("nesterov_missing", nesterov=lambda is_on: False, needs="nesterov"),
     TEXTS.mistake("decay_missing", slope=unchanged, needs="weight_decay"),
     TEXTS.mistake("decay_subtracted", slope=lambda slope, point, weight_decay: slope - weight_decay * point, needs="weight_decay"),

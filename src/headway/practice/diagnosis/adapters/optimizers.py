@@ -50,7 +50,7 @@ OF_MOMENTUM = (RATE_ROLE, *ROLES.each("momentum", "dampening", "nesterov"), DECA
 PARAMS = Role(
     "points",
     tuple(
-        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor layer layers model net network module".split()
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor layer layers model net network module tensors tensor_list weight_list param_list parameter_list".split()
     ),
 )
 GRADS = Role(
@@ -69,6 +69,7 @@ MEAN_HAT, SQUARE_HAT = Role("mean_hat", ("m_hat", "mhat")), Role("square_hat", (
 COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
 STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt config cfg optim_config".split()))
 NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
+BATCH_SIZE = Role("batch_size", ("batch", "num_examples"))
 CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
 """Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
@@ -91,6 +92,9 @@ CONFIG = r"(cli_?)?args|cfg|(optim_)?config|hparams|settings|options|opts"
 
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
+
+READS_GRADIENT = r"\.grad\b"
+"""Pattern of the source of a function whose parameters hold their gradients."""
 
 AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
 """Names of the methods that a training loop calls before and after those of all layers."""
@@ -280,7 +284,23 @@ class OptimizerCall(Call):
         bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
         if bound is not None and bound.takes("points") and bound.takes("gradient") and bound.takes("state"):
             return self._step_of_state(points, settings, bound)
+        in_place = bind_parameters(rest, (PARAMS, BATCH_SIZE))
+        if in_place is not None and in_place.takes("points"):
+            return self._step_in_place(points, settings, in_place)
         return self._step_of_moments(points, self.subject.value, rest, settings)
+
+    def _step_in_place(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a function that changes parameters, which hold the mean gradient of one example."""
+        held = self._held(points, is_own=True)
+        forms = {"points": self._form(held), "batch_size": 1}
+        given = {name: forms[role.name] for name, role in bound.role_of.items()}
+
+        def take(gradients: list[Any]) -> list[Any]:
+            self._set_gradients(held, gradients)
+            self.subject.value(**settings, **given)
+            return [_data(each) for each in held]
+
+        return take
 
     def _step_of_moments(
         self, points: list[Any], step: Callable[..., Any], taken: Sequence[inspect.Parameter], settings: Mapping[str, Any]
@@ -477,6 +497,9 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if {"points", "gradient", "state"} <= known:
         forms = ("single",) if keyed_settings(subject) else ("dict", "single")
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
+    if known == {"points"} and re.search(READS_GRADIENT, subject.own_source):
+        objects = ["model"] if re.search(OBJECTS["model"], subject.own_source) else []
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("list", *objects)]
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]

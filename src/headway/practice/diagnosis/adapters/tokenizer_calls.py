@@ -80,6 +80,10 @@ GIVEN = {
         {**vocabulary(merges), **{place: token for token, place in extra.items()}},
         {tuple(pair): place for place, pair in enumerate(merges)},
     ),
+    "texts by id": lambda merges, extra: (
+        {place: _texts(token) for token, place in {**ranks(merges), **extra}.items()},
+        _in_text(merges),
+    ),
     "texts in order, merges with their results": lambda merges, extra: (
         [*map(_texts, [*ranks(merges), *extra]), END_OF_WORD],
         [(first, second, first + second) for first, second in _in_text(merges)],

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
@@ -36,6 +37,12 @@ LISTED = r"_?(merges|merge_rules)"
 
 GIVEN_MERGES = r"(?!(n|num|max)_).*(merge|ranks|rules).*"
 """Pattern of the names of the parameters of a tokenizer's constructor that may be its merges."""
+
+HELD_VOCAB = r"_?((inv(erse)?|rev(erse)?)_?)?(vocab(ulary)?|decoder|itos)|_?(id|idx|int|i)_?(to|2)_?\w+"
+"""Pattern of the names of the state of a tokenizer that may be its tokens by id, or its ids by token."""
+
+HELD_BY_CODES: Mapping[str, Mapping[str, str]] = {"bpe_encode": {"merges": GIVEN_MERGES}, "bpe_decode": {"vocab": HELD_VOCAB}}
+"""Parts that may be methods of a tokenizer, and the patterns of the names of the state that is an operand of each."""
 
 PAIRS = ("pair_counts", "merge_pair")
 """Parts of byte-pair encoding that are methods of their own."""
@@ -117,7 +124,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
     """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings.
 
     Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts, unless they count or
-    merge the pairs of the words that the tokenizer holds: these words are an operand.
+    merge the pairs of the words that the tokenizer holds, or encode by its merges or decode by its vocabulary alone: these are operands.
     """
     constructor = ast.walk(own["__init__"]) if "__init__" in own else ()
     assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
@@ -131,7 +138,7 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
         for name in free
         if not re.fullmatch(CALLED_OF_INSTANCES, name)
         and ((likely := fitting(name)[0]) or _is_of_pairs(name) or _is_triangular(name, own[name]))
-        and not any(each.startswith("bpe_") for each in likely[:1])
+        and (not any(each.startswith("bpe_") for each in likely[:1]) or any(_held_as_operand(name, read[name] or set()).values()))
         and (_is_of_pairs(name) or any(each.value is not None for each in ast.walk(own[name]) if isinstance(each, ast.Return)))
     }
 
@@ -142,6 +149,8 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
         return attributes - assigned - {"training"}
     if _is_of_pairs(method.name):
         return {each for each in attributes if not re.fullmatch(f"{WORDS}|{LISTED}", each)}
+    if held := _held_as_operand(method.name, attributes):
+        return attributes.difference(*held.values())
     makes_mask = _makes_mask(method)
     return {each for each in attributes if not (makes_mask and re.fullmatch(f"{SETTINGS}|{FILL}|{CONFIG}", each))}
 
@@ -155,6 +164,16 @@ def _is_of_pairs(name: str) -> bool:
     """Return True for the name of a method that counts or merges the pairs of a tokenizer."""
     likely, possible = fitting(name)
     return next(iter(likely or possible), None) in PAIRS
+
+
+def _held_as_operand(name: str, attributes: Iterable[str]) -> dict[str, list[str]]:
+    """Return the attributes that are an operand of a method that encodes or decodes, by the operand; empty for another method."""
+    part = next(iter(fitting(name)[0]), "")
+    found = {
+        operand: sorted(each for each in attributes if re.fullmatch(pattern, each))
+        for operand, pattern in HELD_BY_CODES.get(part, {}).items()
+    }
+    return {operand: names for operand, names in found.items() if names and (operand == "merges" or len(names) == 1)}
 
 
 def _is_triangular(name: str, method: ast.AST) -> bool:
@@ -209,7 +228,8 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
         return None
     held = _attributes_of(method) - {*dir(owner)}
     is_of_pairs = _is_of_pairs(method.__name__)
-    settings = [] if attends else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
+    state = _held_as_operand(method.__name__, held)
+    settings = [] if attends or state else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
     configs = [name for name in held if settings and not is_of_pairs and re.fullmatch(CONFIG, name)]
     defaults = inspect.signature(owner.__init__).parameters
     fills = {name: getattr(defaults.get(name), "default", None) for name in held if not attends and re.fullmatch(FILL, name)}
@@ -231,10 +251,14 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
             object.__setattr__(instance, name, instance)
         for name in lists:
             object.__setattr__(instance, name, [])
+        for operand, names in state.items():
+            value = options.pop(operand, None)
+            for name in names:
+                object.__setattr__(instance, name, value)
         answer = method(instance, *values, **options)
         return getattr(instance, settings[0]) if answer is None and is_of_pairs and settings else answer
 
-    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in settings]
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in (*settings, *state)]
     called.__signature__ = signature.replace(parameters=[*operands, *own])  # type: ignore[attr-defined]
     return called
 
@@ -300,10 +324,18 @@ def with_tables(owner: type) -> type | None:
 
 
 def _attributes_of(method: Any, operation: str = r"(LOAD|STORE)_(ATTR|METHOD)") -> set[str]:
-    """Return the names of the attributes that a method reads or assigns."""
+    """Return the names of the attributes that a method reads or assigns, its comprehensions and inner functions included."""
     if not inspect.isfunction(method):
         return set()
-    return {each.argval for each in dis.get_instructions(inspect.unwrap(method)) if re.fullmatch(operation, each.opname)}
+    codes = [*_codes_in(inspect.unwrap(method).__code__)]
+    return {each.argval for code in codes for each in dis.get_instructions(code) if re.fullmatch(operation, each.opname)}
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes_in(each)
 
 
 def _are_settings(owner: Any, names: Iterable[str]) -> bool:

@@ -1,0 +1,121 @@
+"""Updates of parameters that hold their gradients, and methods of tokenizers: programs in conventions of public code."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "update_by_hand",
+        "sgd_optimizer",
+        """
+import torch
+
+def update_by_hand(weight_list, lr):
+    with torch.no_grad():
+        for weight in weight_list:
+            weight -= lr * weight.grad
+    for weight in weight_list:
+        weight.grad.zero_()
+""",
+    ),
+    Program(
+        "sgd",
+        "sgd_optimizer",
+        """
+import torch
+
+def sgd(params, lr, batch_size):
+    with torch.no_grad():
+        for param in params:
+            param -= lr * param.grad / batch_size
+            param.grad.zero_()
+""",
+        (("param -= lr", "param += lr"), ("param -= lr", "param = param - lr"), ("lr * param.grad", "lr * param.grad.sign()")),
+    ),
+    Program(
+        "sgd_update",
+        "sgd_optimizer",
+        """
+import torch
+
+def sgd_update(model, learning_rate):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= learning_rate * parameter.grad
+""",
+        (
+            ("parameter -= learning_rate", "parameter += learning_rate"),
+            ("learning_rate * parameter.grad", "learning_rate * parameter.grad.mean()"),
+        ),
+    ),
+    Program(
+        "TextTokenizer",
+        "bpe_tokenizer",
+        """
+class TextTokenizer:
+    def __init__(self, vocab, merges):
+        self.vocab, self.ids = vocab, {text: number for number, text in vocab.items()}
+        self.order = {}
+        for place, (left, right) in enumerate(merges):
+            self.order[self.ids[left], self.ids[right]] = place
+
+    def encode(self, text):
+        ids = [self.ids[each] for each in text]
+        while known := [(self.order[pair], pair) for pair in zip(ids, ids[1:]) if pair in self.order]:
+            left, right = min(known)[1]
+            joined, place = [], 0
+            while place < len(ids):
+                is_pair = ids[place : place + 2] == [left, right]
+                joined.append(self.ids[self.vocab[left] + self.vocab[right]] if is_pair else ids[place])
+                place += 2 if is_pair else 1
+            ids = joined
+        return ids
+
+    def decode(self, ids):
+        return "".join(map(self.vocab.__getitem__, ids))
+""",
+        (("min(known)", "max(known)"), ("[left, right]", "[right, left]"), ("place += 2", "place += 1")),
+    ),
+    Program(
+        "WordTokenizer.encode_word",
+        "bpe_encode",
+        """
+class WordTokenizer:
+    def __init__(self):
+        self.rules, self.merge_ranks = [], {}
+
+    def symbols_of(self, word):
+        return list(word) + ["</w>"]
+
+    def encode_word(self, word):
+        symbols = self.symbols_of(word)
+        while len(symbols) > 1:
+            ranked = [(self.merge_ranks.get(pair, len(self.rules)), place) for place, pair in enumerate(zip(symbols, symbols[1:]))]
+            rank, place = min(ranked)
+            if rank == len(self.rules):
+                break
+            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+        return symbols
+""",
+    ),
+    Program(
+        "MarkedTokenizer.decode",
+        "bpe_decode",
+        """
+class MarkedTokenizer:
+    def __init__(self, vocab, merges):
+        self.vocab, self.merges = vocab, merges
+
+    def encode(self, text):
+        raise NotImplementedError
+
+    def decode(self, ids):
+        text = ""
+        for number in ids:
+            token = self.vocab[number]
+            text += " " + token[1:] if token.startswith("\u0120") else token
+        return text
+""",
+    ),
+)
