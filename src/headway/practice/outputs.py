@@ -78,9 +78,6 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
         return is_same(answer.real, expected.real, tolerance, rounding) and is_same(answer.imag, expected.imag, tolerance, rounding)
     answer, expected = answer.astype(numpy.float64), expected.astype(numpy.float64)
     finite = numpy.isfinite(expected)
-    if finite.all():
-        size = max(float(numpy.abs(expected).max(initial=0.0)), 1e-6)
-        return bool(numpy.isfinite(answer).all()) and bool((numpy.abs(answer - expected) <= tolerance * size + rounding / 2).all())
     if not numpy.array_equal(finite, numpy.isfinite(answer)) or not numpy.array_equal(answer[~finite], expected[~finite], equal_nan=True):
         return False
     size = max(float(numpy.abs(expected[finite]).max(initial=0.0)), 1e-6)

@@ -92,12 +92,7 @@ def softmax(x: Any, axis: int | None = -1) -> Any:
 
 def normed(x: Any, *, axis: int | tuple[int, ...] = -1, eps: float = 1e-5, ddof: int = 0) -> Any:
     """Layer norm without weights."""
-    mean = x.mean(axis, keepdims=True)
-    centred = x - mean
-    if x.dtype != numpy.float64 or not x.size:
-        return centred / numpy.sqrt(x.var(axis, keepdims=True, ddof=ddof) + eps)
-    variance = (centred * centred).sum(axis, keepdims=True) / max(x.size // mean.size - ddof, 0)  # as x.var, without another mean
-    return centred / numpy.sqrt(variance + eps)
+    return (x - x.mean(axis, keepdims=True)) / numpy.sqrt(x.var(axis, keepdims=True, ddof=ddof) + eps)
 
 
 def divided_by_deviation(x: Any, *, eps: float, ddof: int = 0) -> Any:

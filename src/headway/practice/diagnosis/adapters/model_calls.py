@@ -39,9 +39,6 @@ SIZES = (
     ROLES.size("device", lambda inputs: "cpu"),
 )
 
-Blocks = dict[tuple[Any, ...], list[Slot]]
-"""The arrays of a model by block."""
-
 
 @dataclass
 class ModelCall(InstanceCall):
@@ -50,15 +47,11 @@ class ModelCall(InstanceCall):
     block              weight assignment of a block
     weights            inputs of the call whose weights are set
     has_fixed_depth    True if the number of blocks is the same for all sizes: those that an input has no weights for get zeros
-    grouped            the arrays of an instance by block, found once for the same arrays
-    held               instances and weights with True if the instance holds them, by identity
     """
 
     block: Assignment = field(default_factory=lambda: Assignment({}))
     weights: Inputs = field(default_factory=dict)
     has_fixed_depth: bool = False
-    grouped: dict[int, tuple[list[Slot], Blocks]] = field(default_factory=dict)
-    held: dict[tuple[int, ...], tuple[Any, bool]] = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output, as in InstanceCall; only token ids and a mask are passed to the model."""
@@ -75,26 +68,11 @@ class ModelCall(InstanceCall):
             return True
         if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
             return False
-        weights = (instance, *(inputs.get(name) for name in ("blocks", "wte", "wpe", "ln_f")))
-        key = tuple(map(id, weights))
-        if key not in self.held:
-            self.held[key] = weights, self._holds(instance, inputs)
-        return self.held[key][1]
-
-    def _holds(self, instance: Any, inputs: Inputs) -> bool:
         try:
             self._write(instance, inputs)
         except (RuntimeError, ValueError):
             return False
         return True
-
-    def _blocks_of(self, instance: Any) -> Blocks:
-        """Return the arrays of an instance by block."""
-        slots = self._slots(instance)
-        known = self.grouped.get(id(instance))
-        if known is None or known[0] is not slots:
-            known = self.grouped[id(instance)] = slots, _blocks(slots)
-        return known[1]
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new model, with all its weights set."""
@@ -110,21 +88,21 @@ class ModelCall(InstanceCall):
                 instance = self._instance(self.arguments(_model_inputs(inputs | _sizes(inputs))))
             except Exception:  # the call itself will report it
                 return False
-            found.add(len(self._blocks_of(instance)))
+            found.add(len(_blocks(self._slots(instance))))
         return len(found) == 1
 
     def _write(self, instance: Any, inputs: Inputs) -> None:
         """Set all weights of a model."""
-        blocks = self._blocks_of(instance)
-        num_surplus = len(blocks) - len(inputs["blocks"]) if self.has_fixed_depth else 0
+        slots = self.weight_slots(instance)
+        num_surplus = len(_blocks(slots)) - len(inputs["blocks"]) if self.has_fixed_depth else 0
         without_effect = [_zeros(inputs["blocks"][0])] * num_surplus
-        write(self.weight_slots(instance), blocks, inputs | {"blocks": [*inputs["blocks"], *without_effect]}, self.block)
+        write(slots, inputs | {"blocks": [*inputs["blocks"], *without_effect]}, self.block)
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output, of an object or dict of outputs the logits."""
         answer = super().forward(instance, arguments)
         answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
-        table, num_tokens = _token_table(self._slots(instance), self._blocks_of(instance), self.weights), len(self.weights["wte"])
+        table, num_tokens = _token_table(self._slots(instance), self.weights), len(self.weights["wte"])
         if len(table) == num_tokens:
             return answer
         each = answer[0] if isinstance(answer, tuple) and answer else answer
@@ -186,12 +164,13 @@ POSITIONS = r"pos|(?<![a-z])w?pe(?![a-z])"
 """Pattern of the names of tables of positions, which may have more rows than are needed."""
 
 
-def write(slots: Sequence[Slot], blocks: Blocks, inputs: Inputs, assignment: Assignment) -> None:
+def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None:
     """Set all weights of a model; a separate output head gets the token embedding."""
+    blocks = _blocks(slots)
     for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
         assignment.write(members, _flat(weights, inputs))
     inside = {id(slot.array) for members in blocks.values() for slot in members}
-    wte, wpe, last = _token_table(slots, blocks, inputs), inputs["wpe"], inputs["ln_f"]
+    wte, wpe, last = _token_table(slots, inputs), inputs["wpe"], inputs["ln_f"]
     for slot in slots:
         shape = tuple(size for size in slot.shape if size > 1)
         if id(slot.array) in inside:
@@ -209,9 +188,9 @@ def write(slots: Sequence[Slot], blocks: Blocks, inputs: Inputs, assignment: Ass
             slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
 
 
-def _token_table(slots: Sequence[Slot], blocks: Blocks, inputs: Inputs) -> Any:
+def _token_table(slots: Sequence[Slot], inputs: Inputs) -> Any:
     """Return the token embedding, with rows of zeros for the special tokens for which a model adds to the size of its vocabulary."""
-    inside = {id(slot.array) for members in blocks.values() for slot in members}
+    inside = {id(slot.array) for members in _blocks(slots).values() for slot in members}
     wte = inputs["wte"]
     tables = [each for each in slots if id(each.array) not in inside and not re.search(POSITIONS, each.name, re.IGNORECASE)]
     rows = {each.shape[0] for each in tables if len(each.shape) == 2 and each.shape[1] == wte.shape[1]}
@@ -223,7 +202,7 @@ OF_BLOCK = r"\d+|[A-Z]\w*(Block|Layer|Decoder)_\d+"
 """Pattern of the step of a path that ends with a block's index: a number, or the name that a compact module of Flax gives one."""
 
 
-def _blocks(slots: Sequence[Slot]) -> Blocks:
+def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
     """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
     found: dict[tuple[Any, ...], list[Slot]] = {}
     for slot in slots:
