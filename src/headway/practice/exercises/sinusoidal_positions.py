@@ -332,6 +332,7 @@ EXERCISE = Exercise(
         ROLES("base", neutral=10000.0),
         ROLES("offset", neutral=0),
         ROLES("interleaved", neutral=True),
+        ROLES.size("shape", lambda inputs: inputs["x"].shape),
     ),
     probes=probes,
     may_write=True,
