@@ -123,10 +123,11 @@ def _as_mask(inputs: Inputs) -> Inputs | None:
 
 
 def _examples() -> list[Inputs]:
-    """Return one example with padding at the end, as token ids and as lengths."""
+    """Return one example with padding at the end, as token ids and as one-hot vectors, both with the lengths."""
     x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
     rest = {"lengths": numpy.array([4, 2, 1]), "seq_len": 4}
-    return [rest | {"x": x, "queries": x[:1].repeat(3, 0)}]
+    given = rest | {"x": x, "queries": x[:1].repeat(3, 0)}
+    return [given, given | {"x": numpy.eye(9)[x] * (x != 0)[..., None]}]
 
 
 def _masks() -> list[Inputs]:
@@ -156,13 +157,10 @@ def _features(inputs: Inputs) -> Inputs | None:
     return None if encoded is None else encoded | {"x": numpy.ones((*inputs["x"].shape, 2))}
 
 
-WIDTH = 100
-"""Number of ids of the probes."""
-
-
 def _one_hot(inputs: Inputs) -> Inputs | None:
     """Return one-hot vectors in place of ids, zeros for padding; None with a padding id."""
-    return None if "pad_id" in inputs else inputs | {"x": numpy.eye(WIDTH)[inputs["x"]] * (inputs["x"] != 0)[..., None]}
+    x = inputs["x"]
+    return None if "pad_id" in inputs else inputs | {"x": numpy.eye(1 + x.max())[x] * (x != 0)[..., None]}
 
 
 def _as_row(answer: Any, inputs: Inputs) -> Any:
