@@ -95,7 +95,7 @@ def _layer(kind: Any, source: str) -> Any:
     given: dict[str, Any] = {}
     for each in inspect.signature(kind).parameters.values():
         part = None if re.search(SIZES, snake(each.name)) else kind_of(each.name)
-        if each.default is each.empty:
+        if each.default is each.empty or is_dropout(each.name) or (type(each.default) is int and spec.size(each.name) is not None):
             given[each.name] = (
                 0.0 if is_dropout(each.name) else spec.size(each.name) if part is None else replace(spec, kind=part).made("torch")
             )
