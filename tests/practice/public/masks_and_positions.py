@@ -180,4 +180,39 @@ class SublayerConnection(nn.Module):
 """,
         (("sublayer(x)", "sublayer"),),
     ),
+    Program(
+        "EncoderBlock",
+        "encoder_stack",
+        """
+import copy
+import torch
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, attention, feed_forward, d_model=512, dropout_rate=0.1):
+        super().__init__()
+        self.attention, self.feed_forward, self.dropout = attention, feed_forward, nn.Dropout(dropout_rate)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, mask=None):
+        x = self.norm_1(x + self.dropout(self.attention(x, x, x, mask)))
+        return self.norm_2(x + self.dropout(self.feed_forward(x)))
+
+class EncoderBlock(nn.Module):
+    def __init__(self, encoder_layer, N=6):
+        super().__init__()
+        self.encoder_layer = encoder_layer
+        self.layers = nn.ModuleList([copy.deepcopy(encoder_layer) for _ in range(N)])
+
+    def forward(self, x, mask):
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+""",
+        (
+            ("x = layer(x, mask)", "y = layer(x, mask)"),
+            ("x = layer(x, mask)", "x = layer(x, None)"),
+            ("in self.layers", "in self.layers[1:]"),
+        ),
+    ),
 )

@@ -79,7 +79,9 @@ def of_own_layers(subject: Subject, layer: str) -> Iterator[Subject]:
         layers = [_layer(of_file, source) for _ in range(num_layers)] if is_list else _layer(of_file, source)
         return value(**{name: layers}, **named)
 
-    made: Any = type(value.__name__, (value,), {"__module__": value.__module__, "__new__": _maker(make, value, subject.own_source), "__init__": _keep})
+    made: Any = type(
+        value.__name__, (value,), {"__module__": value.__module__, "__new__": _maker(make, value, subject.own_source), "__init__": _keep}
+    )
     made.__signature__ = inspect.Signature([each.replace(kind=each.KEYWORD_ONLY) for each in (*rest, *count)])
     yield replace(subject, value=made)
 
@@ -90,7 +92,9 @@ TAKEN = r"(ModuleList|Sequential)\(\*?{0}\)|(?:clones?\w*|copy)\({0}\b|[\[(]{0} 
 
 def copies_layer(subject: Subject) -> bool:
     """Return True for a class that is given a layer and copies it several times: a stack, under whatever name."""
-    given = [each.name for each in subject.parameters if re.search(r"layer|block", snake(each.name))] if inspect.isclass(subject.value) else []
+    given = (
+        [each.name for each in subject.parameters if re.search(r"layer|block", snake(each.name))] if inspect.isclass(subject.value) else []
+    )
     return any(re.search(rf"clones?\w*\({name}\b|\bcopy\({name}\)[^\n]*\bfor\b", subject.own_source) for name in given)
 
 
