@@ -928,3 +928,58 @@ class FeedForward(nn.Module):
     unknown = statuses(tmp_path, text.replace('"relu"', '"laplace"'))["FeedForward"]
     assert unknown.status == "could not run"
     assert unknown.causes[0].name == "raises_ModuleNotFoundError"
+
+
+ABSENT_IDS = """
+import numpy as np
+import translation.Constants as Constants
+from translation.settings import PAD_IDX, width_of
+
+def padding_mask(ids):
+    return (ids != Constants.PAD)[:, None, :]
+
+def make_padding_mask(ids):
+    return (ids != PAD_IDX)[:, None, None, :]
+
+def softmax(x):
+    powers = np.exp(x - x.max(-1, keepdims=True) + width_of)
+    return powers / powers.sum(-1, keepdims=True)
+"""
+
+
+@pytest.mark.slow
+def test_ids_of_special_tokens_in_an_absent_file_have_usual_values(tmp_path):
+    found = statuses(tmp_path, ABSENT_IDS)
+    assert found["padding_mask"].is_correct, found["padding_mask"]
+    assert "PAD = 0" in str(found["padding_mask"].notes)
+    assert found["make_padding_mask"].is_correct, found["make_padding_mask"]
+    assert found["softmax"].status == "could not run"
+    assert found["softmax"].repair is None, "a change that avoids what is missing proves nothing"
+    wrong = statuses(tmp_path, ABSENT_IDS.replace("(ids != Constants.PAD)[:, None, :]", "(ids != Constants.PAD)[:, :, None]"))
+    assert not wrong["padding_mask"].is_correct
+
+
+OF_ANOTHER_FORM = """
+import torch
+
+def make_padding_mask(mask, rows=1, columns=2):
+    is_other = ~torch.eye(mask.size(rows), dtype=torch.bool)
+    return mask & mask.transpose(rows, columns) & is_other
+
+class PositionalEncoding(torch.nn.Module):
+    def __init__(self, extents):
+        super().__init__()
+        self.width = extents[3]
+        angles = torch.arange(extents[2])[:, None] / 10000 ** (torch.arange(0, self.width, 2) / self.width)
+        self.register_buffer("table", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+
+    def forward(self, x):
+        return x + self.table[: x.shape[1]]
+"""
+
+
+@pytest.mark.slow
+def test_what_is_given_another_form_than_it_takes_is_not_accused(tmp_path):
+    pytest.importorskip("torch")
+    found = statuses(tmp_path, OF_ANOTHER_FORM)
+    assert all(each.status != "wrong" and each.repair is None for each in found.values()), found

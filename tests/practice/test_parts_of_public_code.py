@@ -22,6 +22,7 @@ from tests.practice.public import (
     jax_modules,
     joined,
     layers,
+    masks_and_positions,
     noise_and_padding,
     norms,
     operands,
@@ -66,11 +67,12 @@ MODULES = (
     noise_and_padding,
     wrappers,
     updates,
+    masks_and_positions,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]
-MISTAKES += [(each, place) for each in wrappers.PROGRAMS for place in range(len(each.mistakes))]
-"""One mistake of every other program, because each takes seconds, and all of samplers."""
+MISTAKES += [(each, place) for each in (*wrappers.PROGRAMS, *masks_and_positions.PROGRAMS) for place in range(len(each.mistakes))]
+"""One mistake of every other program, because each takes seconds, and all of samplers, masks and positions."""
 
 
 def verdict_on(tmp_path, program, text):

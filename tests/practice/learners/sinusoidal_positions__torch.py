@@ -122,7 +122,7 @@ class Wrong_position_along_batch(nn.Module):
         pe[:, 0, 1::2] = torch.cos(position * div_term)
         self.register_buffer("pe", pe)
 
-    def forward(self, x):
+    def forward(self, x):  # (batch, seq_len, d_model)
         return x + self.pe[: x.size(0)]
 
 

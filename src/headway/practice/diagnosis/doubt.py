@@ -101,6 +101,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _changes_option(verdict)
         or _is_given_nothing(verdict)
         or _rests_on_one_number(verdict)
+        or _is_given_another_kind(verdict)
+        or _returns_operand(verdict)
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
@@ -179,6 +181,38 @@ def _lacks_library(verdict: Verdict) -> bool:
     if subject is None or not isinstance(error, TypeError | AttributeError):
         return False
     return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
+
+
+OTHER_KIND = (
+    r"'(int|float)' object is not (subscriptable|iterable)|cannot unpack non-iterable (int|float)|object of type '(int|float)' has no len"
+    r"|must be Tensor, not function|unsupported operand type\(s\) .*'function'|'function' object has no attribute"
+)
+"""Pattern of the message of an exception because of a number where a shape is read, or of a function where an array is."""
+
+
+def _is_given_another_kind(verdict: Verdict) -> bool:
+    """Return True if a repair is of what raised because it was given a number or a function, and reads a shape or an array under a name of its own."""
+    if verdict.repair is None or verdict.trial is None:
+        return False
+    call = verdict.trial.call
+    errors = [each.error for each in verdict.trial.answers if isinstance(each, Raised)]
+    if not any(isinstance(each, TypeError | AttributeError) and re.search(OTHER_KIND, str(each)) for each in errors):
+        return False
+    roles = dict(call.binding.role_of) | (dict(call.construction.constructor.role_of) if isinstance(call, InstanceCall) else {})
+    return any(not fits_name(name, role) for name, role in roles.items())
+
+
+def _returns_operand(verdict: Verdict) -> bool:
+    """Return True if the repair of a function of a mask puts its operand in place of what is computed from it: the operand may have another form."""
+    call = verdict.trial.call if verdict.trial is not None else None
+    if verdict.repair is None or call is None or call.subject.value is None or "mask" not in verdict.exercise:
+        return False
+    names = {each.name for each in call.subject.parameters}
+    replaced = [(replaced_text(call.subject.text, each), each.replacement.strip()) for each in verdict.repair.edits if each.cell is None]
+    return any(
+        (name := new.removeprefix("return ").strip()) in names and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.", old) is not None
+        for old, new in replaced
+    )
 
 
 def _is_given_nothing(verdict: Verdict) -> bool:

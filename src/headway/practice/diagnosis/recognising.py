@@ -10,6 +10,7 @@ import numpy
 
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
+from headway.practice.diagnosis.classes.made import copies_layer
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
@@ -30,6 +31,9 @@ OF_GROUPS = r"\b(n|num)_?(kv|key_value)_?heads?"
 
 LAYERS = ("encoder_layer", "decoder_layer")
 """Parts of which a class holds one, not several, if its name may mean a stack of them as well."""
+
+STACK_OF = {"encoder_layer": "encoder_stack", "decoder_layer": "decoder_stack"}
+"""The stack of each of these layers, which a class that copies a given one is even under the name of a layer, EncoderBlock."""
 
 WHOLE = ("encoder_stack", "encoder_decoder")
 """Parts whose name, a Transformer, may also be that of a decoder-only model, with or without its output head."""
@@ -80,6 +84,8 @@ def recognised(subject: Subject) -> Exercise | None:
     if inspect.isfunction(subject.value) and is_other:
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
+    if likely and likely[0].name in LAYERS and copies_layer(subject):
+        likely, possible = [exercise(STACK_OF[likely[0].name])], []
     if re.search(STACKS, subject.own_source):
         possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.doubt import is_in_doubt
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
@@ -96,4 +97,5 @@ def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str], a
     if verdict.is_correct or verdict.exercise != exercise.name:
         return None
     repair = find_repair(subject, trials, Findings(trusted=right), Extent(is_single=True, effort=EFFORT, allowance=allowance))
-    return None if repair is None else replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())
+    repaired = replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())
+    return None if repair is None or is_in_doubt(repaired) else repaired

@@ -92,7 +92,7 @@ def _tokens(*shape: int) -> Any:
 
 SEQUENCES = (
     lambda query_len, key_len: _tokens(2, query_len),
-    lambda query_len, key_len: numpy.zeros((2, query_len, 6)),
+    lambda query_len, key_len: numpy.ones((2, query_len, 6)),
     lambda query_len, key_len: numpy.zeros((2, 3, query_len, key_len)),
 )
 """Token ids, embeddings, and scores."""

@@ -123,10 +123,11 @@ def _as_mask(inputs: Inputs) -> Inputs | None:
 
 
 def _examples() -> list[Inputs]:
-    """Return one example with padding at the end, as token ids and as lengths."""
+    """Return one example with padding at the end, as token ids and as one-hot vectors, both with the lengths."""
     x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
     rest = {"lengths": numpy.array([4, 2, 1]), "seq_len": 4}
-    return [rest | {"x": x, "queries": x[:1].repeat(3, 0)}]
+    given = rest | {"x": x, "queries": x[:1].repeat(3, 0)}
+    return [given, given | {"x": numpy.eye(9)[x] * (x != 0)[..., None]}]
 
 
 def _masks() -> list[Inputs]:
@@ -150,6 +151,25 @@ def _kept_values(answer: Any, inputs: Inputs) -> Any:
     return answer == 1 if answer[0, 0] == 1 else answer - 1
 
 
+def _features(inputs: Inputs) -> Inputs | None:
+    """Return features of ones, padding included, in place of ids, with the lengths of the sequences."""
+    encoded = _with_lengths(inputs)
+    return None if encoded is None else encoded | {"x": numpy.ones((*inputs["x"].shape, 2))}
+
+
+def _one_hot(inputs: Inputs) -> Inputs | None:
+    """Return one-hot vectors in place of ids, zeros for padding; None with a padding id."""
+    x = inputs["x"]
+    return None if "pad_id" in inputs else inputs | {"x": numpy.eye(1 + x.max())[x] * (x != 0)[..., None]}
+
+
+def _as_row(answer: Any, inputs: Inputs) -> Any:
+    """Return a column of 1 for real tokens and 0 for padding, by which a sequence of vectors is multiplied, as a row."""
+    is_real = inputs["x"] != inputs.get("pad_id", 0)
+    is_column = answer.dtype.kind in "fiu" and answer.shape == (*is_real.shape, 1)
+    return answer.swapaxes(1, 2) if is_column and answer[0, is_real[0].argmax(), 0] == 1 else answer
+
+
 TAKES = optional(
     Convention(
         TEXTS["fills_values"],
@@ -162,6 +182,9 @@ TAKES = optional(
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
     Convention(encode=_with_lengths, role="lengths", source=r"def \w+\([^,()]+, *\w*len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),
+    Convention(encode=_features, role="lengths", source=r"def \w+\([^,()]+, *\w*len"),
+    Convention(TEXTS["takes_one_hot"], _one_hot, role="x", source=r"\.(sum|any|abs)\("),
+    Convention(encode=lambda inputs: {"pad_id": 0, **inputs}, role="pad_id", source=r"\n\s+(assert|raise)\b"),
     Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
 )
@@ -212,6 +235,7 @@ EXERCISE = Exercise(
         ),
         TAKES,
         PAD_IDS,
+        optional(Convention(TEXTS["multiplies_vectors"], decode=_as_row, called=r"non_?pad")),
     ),
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     calls="mask",

@@ -74,6 +74,15 @@ def _output(inputs: Inputs) -> Inputs:
     return without(inputs, "sublayer") | {"output": inputs["sublayer"](inputs["x"])}
 
 
+def _called(inputs: Inputs) -> Inputs:
+    """Return the inputs with the output of the sublayer under the sublayer's own name."""
+    return inputs | {"sublayer": inputs["sublayer"](inputs["x"])}
+
+
+NO_SUBLAYER = rf"^(?!({'|'.join(('sublayer', *ROLES.called('sublayer')))})$)"
+"""Pattern of the names of operands that do not say that they are a sublayer."""
+
+
 def _with_norm(inputs: Inputs) -> Inputs | None:
     """Return the inputs with a norm that has the weights in place of the weights; None without weights."""
     if "weight" not in inputs:
@@ -147,7 +156,11 @@ EXERCISE = Exercise(
         ),
         NORMS,
         SCALAR,
-        (Convention(role="sublayer"), Convention(TEXTS["takes_output"], _output, role="output")),
+        (
+            Convention(role="sublayer"),
+            Convention(TEXTS["takes_output"], _output, role="output"),
+            Convention(TEXTS["takes_output"], _called, role="sublayer", named=NO_SUBLAYER),
+        ),
         optional(Convention(TEXTS["takes_norm"], _with_norm, role="norm")),
         RETURNS,
     ),

@@ -212,6 +212,9 @@ def _of_one_position(ask: Ask) -> Convention | None:
     return Convention(TEXTS["takes_one_position"], encode=last, decode=table) if is_row else None
 
 
+SHAPE_OF_BATCH = r"[\[(] *(batch\w*|bs|b|n) *[,x×] *(seq\w*|src\w*|tgt\w*|\w*len\w*|s|t|l) *[,x×]"
+"""Pattern of the shape of sequences with the batch first, in a comment: (batch, positions, width)."""
+
 WIDTHS = (Convention(decode=_refused),)
 AXES = optional(
     Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
@@ -246,8 +249,22 @@ TAKES = optional(
         encode=_rows_first,
         decode=_batch_first,
         role="x",
-        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first"
-        r"|unsqueeze\(0\)\.transpose\(0, *1\)",  # a table of shape (positions, 1, width)
+        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+    ),
+    Convention(
+        TEXTS["sequence_first"],
+        encode=_rows_first,
+        decode=_batch_first,
+        role="x",
+        source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*unsqueeze\(0\)\.transpose\(0, *1\)",
+    ),
+    Convention(
+        TEXTS["sequence_first"],
+        encode=_rows_first,
+        decode=_batch_first,
+        role="x",
+        source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*(zeros\(\(?[\w.]+, *1, *[\w.]+\)|\[: *\w+\.(size\(0\)|shape\[0\])\]\.unsqueeze\(1\))",
+        file_source=rf"\A(?![\s\S]*(batch_first *= *True|{SHAPE_OF_BATCH}))",
     ),
 )
 FORMS = optional(
@@ -332,6 +349,7 @@ EXERCISE = Exercise(
         ROLES("base", neutral=10000.0),
         ROLES("offset", neutral=0),
         ROLES("interleaved", neutral=True),
+        ROLES.size("shape", lambda inputs: inputs["x"].shape),
     ),
     probes=probes,
     may_write=True,

@@ -180,6 +180,8 @@ def bind_parameters(
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
+        if role is not None and _is_small(parameter, role):
+            continue
         if role is not None and role.name == "encoder_mask" and _is_beside_padding(parameter, parameters):
             continue
         is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
@@ -207,6 +209,15 @@ def bind_parameters(
         if role in free:
             free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+LARGE, SMALL = 1000, 16
+
+
+def _is_small(parameter: inspect.Parameter, role: Role) -> bool:
+    """Return True if a parameter of one letter has a small default where the role's usual number is large: `n=3` is no base of 10000."""
+    is_large = isinstance(role.neutral, int | float) and role.neutral >= LARGE
+    return is_large and len(parameter.name) == 1 and type(parameter.default) is int and parameter.default < SMALL
 
 
 def _is_beside_padding(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter]) -> bool:
@@ -338,4 +349,4 @@ def _spellings(name: str) -> tuple[str, ...]:
     """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
     plain = name.lower().strip("_")
     without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z]{1,6}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
-    return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr)$", "", plain), without_axes)))
+    return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr|batch)$", "", plain), without_axes)))

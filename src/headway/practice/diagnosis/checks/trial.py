@@ -16,6 +16,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
 from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
 from headway.practice.diagnosis.reading.errors import asks_for_mask
+from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
@@ -300,7 +301,7 @@ class Trial:
 
     def needs_missing(self) -> bool:
         """Return True if any call raised because something that the file imports is missing."""
-        return any(isinstance(answer, Raised) and isinstance(answer.error, ImportError) for answer in self.answers)
+        return any(isinstance(answer, Raised) and is_of_missing(answer.error) for answer in self.answers)
 
     def num_raised(self) -> int:
         """Return the number of calls that raised."""

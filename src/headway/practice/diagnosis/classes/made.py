@@ -28,7 +28,7 @@ def as_made(subject: Subject) -> Iterator[Subject]:
     yield replace(subject, value=type(value.__name__, (value,), methods)) if "forward" in methods else subject
     for name, maker in list(vars(subject.module).items()) if subject.module is not None else ():
         if maker is not value and getattr(maker, "__module__", None) == value.__module__ and _makes(maker, name, subject):
-            made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(maker, value), "__init__": _keep})
+            made: Any = type(value.__name__, (value,), {**methods, "__new__": _maker(maker, value, subject.own_source), "__init__": _keep})
             made.__signature__ = inspect.signature(maker)
             yield replace(subject, value=made, maker=name)
 
@@ -79,13 +79,23 @@ def of_own_layers(subject: Subject, layer: str) -> Iterator[Subject]:
         layers = [_layer(of_file, source) for _ in range(num_layers)] if is_list else _layer(of_file, source)
         return value(**{name: layers}, **named)
 
-    made: Any = type(value.__name__, (value,), {"__module__": value.__module__, "__new__": _maker(make, value), "__init__": _keep})
+    made: Any = type(
+        value.__name__, (value,), {"__module__": value.__module__, "__new__": _maker(make, value, subject.own_source), "__init__": _keep}
+    )
     made.__signature__ = inspect.Signature([each.replace(kind=each.KEYWORD_ONLY) for each in (*rest, *count)])
     yield replace(subject, value=made)
 
 
 TAKEN = r"(ModuleList|Sequential)\(\*?{0}\)|(?:clones?\w*|copy)\({0}\b|[\[(]{0} for \w+ in range"
 """Pattern of the source of a constructor that takes a list of layers, or one that it copies, or should."""
+
+
+def copies_layer(subject: Subject) -> bool:
+    """Return True for a class that is given a layer and copies it several times: a stack, under whatever name."""
+    given = (
+        [each.name for each in subject.parameters if re.search(r"layer|block", snake(each.name))] if inspect.isclass(subject.value) else []
+    )
+    return any(re.search(rf"clones?\w*\({name}\b|\bcopy\({name}\)[^\n]*\bfor\b", subject.own_source) for name in given)
 
 
 def _layer(kind: Any, source: str) -> Any:
@@ -95,23 +105,34 @@ def _layer(kind: Any, source: str) -> Any:
     given: dict[str, Any] = {}
     for each in inspect.signature(kind).parameters.values():
         part = None if re.search(SIZES, snake(each.name)) else kind_of(each.name)
-        if each.default is each.empty:
+        if each.default is each.empty or is_dropout(each.name) or (type(each.default) is int and spec.size(each.name) is not None):
             given[each.name] = (
                 0.0 if is_dropout(each.name) else spec.size(each.name) if part is None else replace(spec, kind=part).made("torch")
             )
     return kind(**given)
 
 
+KEPT = r"(?m)^\s*self\.(\w+) *= *(\w+)$"
+"""Pattern of the statement that keeps what a constructor is given."""
+
+
 def _keep(self: Any, *others: Any, **named: Any) -> None:
     """Leave an instance as the function made it."""
 
 
-def _maker(function: Callable[..., Any], value: type) -> Callable[..., Any]:
-    """Return a constructor that gives the instance of a class in what a function returns."""
+def _maker(function: Callable[..., Any], value: type, source: str) -> Callable[..., Any]:
+    """Return a constructor that gives the instance of a class with this source in what a function returns.
+
+    A layer that the class copies, and which it keeps under a name that nothing reads, is left out.
+    """
+    kept = re.findall(KEPT, source)
+    unread = [name for name, given in kept if len(re.findall(rf"\bself\.{name}\b", source)) == 1 and re.search(TAKEN.format(given), source)]
 
     def new(cls: type, *others: Any, **named: Any) -> Any:
         whole = function(*others, **named)
         found = next(each for each in whole.modules() if isinstance(each, value))
+        for name in filter(vars(found).get("_modules", {}).__contains__, unread):
+            delattr(found, name)
         found.__class__ = cls
         return found
 

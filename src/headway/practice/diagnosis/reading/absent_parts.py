@@ -18,6 +18,7 @@ from typing import Any
 
 from headway import functions
 from headway.arrays import array_namespace
+from headway.practice.diagnosis.reading.absent_constants import constant_in_place
 from headway.practice.recipes.byte_pairs import merged
 
 
@@ -65,7 +66,7 @@ class AbsentFunction:
 
 
 def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]:
-    """Return the names of modules, functions and classes that a file uses and does not define, which `import *` of a missing file gives it.
+    """Return the names of modules, functions, classes and constants that a file uses and does not define, which `import *` of a missing file gives it.
 
     known      names that the file has already
     of_class   pattern of the names of classes
@@ -79,7 +80,11 @@ def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]
     bound |= {each.asname or each.name.partition(".")[0] for each in nodes if isinstance(each, ast.alias)}
     bound |= {each.arg for each in nodes if isinstance(each, ast.arg)}
     used = dict.fromkeys(each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)
-    return [name for name in used if name in LIBRARIES or name in FUNCTIONS or re.fullmatch(of_class, name)]
+    return [
+        name
+        for name in used
+        if name in LIBRARIES or name in FUNCTIONS or re.fullmatch(of_class, name) or constant_in_place(name) is not None
+    ]
 
 
 BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?"

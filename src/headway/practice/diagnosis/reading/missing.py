@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
+from headway.practice.diagnosis.reading.absent_constants import AbsentId, constant_in_place
 from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
 from headway.practice.diagnosis.reading.absent_parts import (
     FUNCTIONS,
@@ -91,11 +92,15 @@ class Placeholder:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> Placeholder:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        is_function = name in FUNCTIONS and not is_published(self._path)
-        return AbsentFunction(name) if is_function else Placeholder(f"{self._path}.{name}")  # type: ignore[return-value]
+        if is_published(self._path):
+            return Placeholder(f"{self._path}.{name}")
+        if name in FUNCTIONS:
+            return AbsentFunction(name)
+        constant = constant_in_place(name)
+        return Placeholder(f"{self._path}.{name}") if constant is None else constant
 
     def __getitem__(self, index: object) -> Placeholder:
         return self
@@ -311,6 +316,8 @@ def _attribute(package: str, name: str) -> Any:
         return AbsentFunction(name)
     if re.fullmatch(OF_ACTIVATIONS, name) and not is_published(package):
         return AbsentActivations(name)
+    if not is_published(package) and (constant := constant_in_place(name)) is not None:
+        return constant
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
 
@@ -339,10 +346,30 @@ def absent_parts(subject: Subject) -> list[str]:
 
 
 def _absent_parts(module: ModuleType | None, code: str) -> list[str]:
+    return [
+        name
+        for name, value in _named_in(module, code).items()
+        if isinstance(value, AbsentFunction) or (isinstance(value, Placeholder) and value.is_part)
+    ]
+
+
+def absent_ids(subject: Subject) -> dict[str, int]:
+    """Return the ids of special tokens in a subject's source that have usual values because the author's file with them is absent."""
+    named = _named_in(subject.module, subject.code)
+    return {name: int(value) for name, value in named.items() if isinstance(value, AbsentId)}
+
+
+def _named_in(module: ModuleType | None, code: str) -> dict[str, Any]:
+    """Return the values of the names in a module's code, and of what it reads from missing files."""
     named = {name: getattr(module, name, None) for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", code))}
     for owner, name in re.findall(r"\b([A-Za-z_]\w*)\.(\w+)", code):
         if isinstance(getattr(named[owner], "__loader__", None), MissingPackages):
             named[name] = getattr(named[owner], name)
-    return [
-        name for name, value in named.items() if isinstance(value, AbsentFunction) or (isinstance(value, Placeholder) and value.is_part)
-    ]
+    return named
+
+
+def is_of_missing(error: BaseException) -> bool:
+    """Return True for an exception because of what a file imports that is missing: a use of it, or its value in place of the author's."""
+    is_key = isinstance(error, KeyError) and any(isinstance(each, AbsentId) for each in error.args)
+    is_operand = isinstance(error, TypeError | AttributeError | ValueError) and re.search(r"\bPlaceholder\b", str(error)) is not None
+    return isinstance(error, ImportError) or is_key or is_operand
