@@ -32,6 +32,7 @@ from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
+from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
@@ -100,6 +101,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _lacks_library(verdict)
         or _changes_option(verdict)
         or _is_given_nothing(verdict)
+        or (verdict.repair is not None and leaves_out_parameters(verdict.repair, verdict.trial.call))
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
