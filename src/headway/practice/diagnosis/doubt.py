@@ -29,6 +29,7 @@ from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
+from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
@@ -95,6 +96,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _attends_from_one(verdict)
         or _lacks_setting(verdict)
         or _reads_unset_field(verdict)
+        or guesses_field(verdict)
         or _calls_size(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)

@@ -39,6 +39,7 @@ from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
 from headway.practice.diagnosis.classes.submodules import Submodule, given_linears, is_part
+from headway.practice.diagnosis.classes.unknown_sizes import unknown_sizes, with_unknown
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
@@ -120,7 +121,7 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
-        return configured(base, sizes, roles, dropout, fields_needed(subject, name))
+        return with_unknown(configured(base, sizes, roles, dropout, fields_needed(subject, name)), unknown_sizes(subject.file_source, name))
     fallback = fallback_config(subject, name)
     meant = _settings_meant(subject, name, sizes)
     if meant:
@@ -138,10 +139,10 @@ OF_ACTIVATION = r"(^|_)act(ivation)?(_|$)"
 
 
 def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a config that are no sizes and that the file's code shows the values of: the scale of the scores, an activation."""
+    """Return the fields of a config that are no sizes of the part and that the file's code shows the values of: the scale, an activation."""
     powers, named = _settings_in(subject.file_source, name)
     scales = {field: sizes["head_dim"] ** power for field, power in powers.items()} if "head_dim" in sizes else {}
-    return {**scales, **named}
+    return {**unknown_sizes(subject.file_source, name), **scales, **named}
 
 
 @cache
