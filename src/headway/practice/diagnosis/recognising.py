@@ -258,12 +258,17 @@ OF_RESIDUAL = r"(?i)(with_?)?residual(_?wrapper)?"
 """Pattern of the names of classes that may add their input to the output of a layer that they are given."""
 
 
+OF_FLASH = r"(?i)(causal_?|my_?)?flash_?((multi_?)?head_?|self_?|causal_?)*att(entio)?n(_?v?\d)?"
+"""Pattern of the names of classes of attention that computes one block of keys after another."""
+
+MEANT_IF_CORRECT = ((OF_LINEAR, ("linear",)), (OF_RESIDUAL, ("residual",)), (OF_FLASH, ("causal_self_attention", "multi_head_attention")))
+
+
 def as_correct(subject: Subject) -> Exercise | None:
-    """Return the exercise of a class whose name may mean it, linear layers or residual connections, if it is correct."""
+    """Return the first exercise that the name of a class may mean as which it is correct: of linear layers, residual connections, flash attention."""
     if not inspect.isclass(subject.value):
         return None
-    names = [part for pattern, part in ((OF_LINEAR, "linear"), (OF_RESIDUAL, "residual")) if re.fullmatch(pattern, subject.name)]
-    return _first_correct(subject, names)
+    return _first_correct(subject, [part for pattern, parts in MEANT_IF_CORRECT if re.fullmatch(pattern, subject.name) for part in parts])
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:
