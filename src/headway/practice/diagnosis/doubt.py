@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
+from headway.practice.diagnosis.checks.relative_positions import depends_on_place
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -88,7 +89,9 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
 
 
 def is_in_doubt(verdict: Verdict) -> bool:
-    """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
+    """Return True for outputs that no repair explains, and no cause that more than coincidence supports; for right ones, if they depend on the place."""
+    if verdict.is_correct:
+        return verdict.trial is not None and depends_on_place(verdict.trial)
     if verdict.trial is not None and (
         _orders_fused(verdict)
         or _changes_rotation(verdict)

@@ -152,12 +152,22 @@ def leave_out(instance: Any, subject: Subject) -> None:
 
 def _clear_tables(instance: Any, subject: Subject) -> bool:
     """Fill the parameters of an instance for relative positions with zeros, and return True if there are any."""
-    if not is_module(instance) or not hasattr(instance, "named_parameters") or not re.search(RELATIVE, subject.own_source, re.IGNORECASE):
-        return False
-    tables = [each for name, each in instance.named_parameters() if re.search(RELATIVE, snake(name)) or _is_of_one_letter(name)]
+    tables = _tables_in(instance) if re.search(RELATIVE, subject.own_source, re.IGNORECASE) else []
     for each in tables:
         each.data.zero_()
     return bool(tables)
+
+
+def holds_relative(instance: Any) -> bool:
+    """Return True for an instance with parameters for relative positions."""
+    return bool(_tables_in(instance))
+
+
+def _tables_in(instance: Any) -> list[Any]:
+    """Return the parameters of a module of PyTorch that are tables of relative positions."""
+    if not is_module(instance) or not hasattr(instance, "named_parameters"):
+        return []
+    return [each for name, each in instance.named_parameters() if re.search(RELATIVE, snake(name)) or _is_of_one_letter(name)]
 
 
 def _is_of_one_letter(name: str) -> bool:
