@@ -122,6 +122,33 @@ class CausalSelfAttention(nn.Module):
 """
 """The longest sequence follows from a field of the author's own."""
 
+RELATIVE = """
+import math
+import torch
+from torch import nn
+
+class RelativeSelfAttention(nn.Module):
+    def __init__(self, width, num_heads, farthest=3):
+        super().__init__()
+        self.num_heads, self.farthest = num_heads, farthest
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
+        self.relative_bias = nn.Embedding(2 * farthest + 1, num_heads)
+
+    def forward(self, x, mask=None):
+        batch, length, width = x.shape
+        shape = (batch, length, self.num_heads, width // self.num_heads)
+        queries, keys, values = (layer(x).view(shape).transpose(1, 2) for layer in (self.query, self.key, self.value))
+        places = torch.arange(length)
+        distances = (places - places[:, None]).clamp(-self.farthest, self.farthest) + self.farthest
+        scores = queries @ keys.transpose(-1, -2) / math.sqrt(shape[-1])
+        scores = scores + self.relative_bias(distances).permute(2, 0, 1)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        mixed = torch.softmax(scores, dim=-1) @ values
+        return self.output(mixed.transpose(1, 2).reshape(batch, length, width))
+"""
+"""A learned bias of the distances, which is judged as zeros."""
+
 PROGRAMS = (
     Program(
         "SelfAttention",
@@ -158,6 +185,15 @@ PROGRAMS = (
         (
             ("math.sqrt(keys.shape[-1])", "math.sqrt(width)"),
             ("dim=-1) @ values", "dim=-2) @ values"),
+        ),
+    ),
+    Program(
+        "RelativeSelfAttention",
+        "self_attention",
+        RELATIVE,
+        (
+            ("places - places[:, None]", "places + 0 * places[:, None]"),
+            ("math.sqrt(shape[-1])", "shape[-1]"),
         ),
     ),
     Program(

@@ -9,4 +9,16 @@ from headway.practice.recipes.projection_forms import FORMS, HEADS, WEIGHT_FORMS
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
-CONVENTIONS = (FORMS, WEIGHT_FORMS, HEADS, WITHOUT_OUTPUT, MASKS, MASK_SHAPES, UNSCALED_WITH_BIAS, PADDED_OUTPUTS, WRAPPED, POSITIONS_FIRST, ROTATED)
+CONVENTIONS = (
+    FORMS,
+    WEIGHT_FORMS,
+    HEADS,
+    WITHOUT_OUTPUT,
+    MASKS,
+    MASK_SHAPES,
+    UNSCALED_WITH_BIAS,
+    PADDED_OUTPUTS,
+    WRAPPED,
+    POSITIONS_FIRST,
+    ROTATED,
+)

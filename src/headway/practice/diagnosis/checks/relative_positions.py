@@ -14,7 +14,7 @@ from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import holds_relative
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.outputs import Raised, is_same
+from headway.practice.outputs import is_same
 from headway.practice.recipes.attention import MASK_SHAPES
 
 NUM_HIDDEN = 2
@@ -58,7 +58,7 @@ def _with_mask_shapes(trial: Trial) -> list[tuple[Convention, ...]]:
 def _output(call: InstanceCall, conventions: Sequence[Convention], inputs: Inputs) -> Any:
     encoded = encoded_for(call, conventions, inputs)
     answer = None if encoded is None or not call.fits(encoded) else output_of(call, conventions, inputs)
-    return None if isinstance(answer, Raised) or numpy.ndim(answer) < 2 else answer
+    return answer if isinstance(answer, numpy.ndarray) and answer.ndim > 1 else None
 
 
 SEQUENCES = ("query", "key", "value", "x")
@@ -66,7 +66,7 @@ SEQUENCES = ("query", "key", "value", "x")
 
 def _is_long(inputs: Mapping[str, Any]) -> bool:
     """Return True for sequences of one length with a batch axis."""
-    lengths = {inputs[name].shape[-2] for name in SEQUENCES if numpy.ndim(inputs.get(name)) == 3}
+    lengths = {inputs[name].shape[-2] for name in SEQUENCES if name in inputs and numpy.ndim(inputs[name]) == 3}
     return len(lengths) == 1 and lengths.pop() > NUM_HIDDEN + 1
 
 

@@ -123,8 +123,7 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     if base is not None:
         return with_unknown(configured(base, sizes, roles, dropout, fields_needed(subject, name)), unknown_sizes(subject.file_source, name))
     fallback = fallback_config(subject, name)
-    meant = _settings_meant(subject, name, sizes)
-    if meant:
+    if meant := _settings_meant(subject, name, sizes):
         fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
     return Config(
         sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name)

@@ -31,7 +31,7 @@ def leaves_out_parameters(repair: Repair, call: Call) -> bool:
 
 
 def _no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
-    """Return True if fewer of the names are left by an edit."""
+    """Return True if an edit leaves fewer of the names."""
     return any(len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) for name in names)
 
 
@@ -40,7 +40,9 @@ def _computed_from(attributes: Collection[str], source: str) -> set[str]:
     found = {rf"\bself\.{each}\b" for each in attributes}
     tree = parsed(textwrap.dedent(source))
     assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)]
-    methods = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "forward", "__call__")]
+    methods = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "forward", "__call__")
+    ]
     for _ in range(len(assigned) + len(methods) if found else 0):
         of_methods = {rf"\bself\.{each.name}\(" for each in methods if _reads(each, found)}
         of_names = {
