@@ -707,3 +707,42 @@ def test_a_penalty_on_distances_is_no_mistake(tmp_path, text, status):
     path.write_text(text)
     (verdict,) = check_file(path)
     assert verdict.status == status, verdict
+
+
+GATED = """
+import math
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
+        self.gate = nn.Parameter(torch.randn(width))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        shape = (batch, length, self.num_heads, width // self.num_heads)
+        queries, keys, values = (layer(x).view(shape).transpose(1, 2) for layer in (self.query, self.key, self.value))
+        scores = queries @ keys.transpose(-1, -2) / math.sqrt(shape[-1])
+        mixed = (torch.softmax(scores, dim=-1) @ values).transpose(1, 2).reshape(batch, length, width)
+        mixed = mixed * self.gate
+        return self.output(mixed)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (GATED, "could not run"),
+        (GATED.replace("mixed = mixed * self.gate", "pass").replace("math.sqrt(shape[-1])", "shape[-1]"), "wrong"),
+    ],
+)
+def test_a_learned_parameter_that_a_repair_leaves_out_is_no_mistake(tmp_path, text, status):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    (verdict,) = check_file(path)
+    assert verdict.status == status, verdict

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
+from headway.practice.diagnosis.checks.relative_positions import depends_on_place
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -29,9 +30,11 @@ from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
+from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
+from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
@@ -86,7 +89,9 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
 
 
 def is_in_doubt(verdict: Verdict) -> bool:
-    """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
+    """Return True for outputs that no repair explains, and no cause that more than coincidence supports; for right ones, if they depend on the place."""
+    if verdict.is_correct:
+        return verdict.trial is not None and depends_on_place(verdict.trial)
     if verdict.trial is not None and (
         _orders_fused(verdict)
         or _changes_rotation(verdict)
@@ -94,6 +99,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _attends_from_one(verdict)
         or _lacks_setting(verdict)
         or _reads_unset_field(verdict)
+        or guesses_field(verdict)
         or _calls_size(verdict)
         or _has_no_bias(verdict)
         or _is_variant(verdict)
@@ -103,6 +109,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _rests_on_one_number(verdict)
         or _is_given_another_kind(verdict)
         or _returns_operand(verdict)
+        or (verdict.repair is not None and leaves_out_parameters(verdict.repair, verdict.trial.call))
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:

@@ -59,6 +59,9 @@ ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
 NORMS = ("layer_norm", "rms_norm")
+T5_NORM = r"(?i)t5_?layer_?norm"
+"""Pattern of the name of a norm without a bias: T5's, which subtracts no mean, or a layer norm."""
+
 GIVEN_LAYER = r"(fn|func|function|sub_?layer|layer|module|block|net)"
 AROUND_A_LAYER = (
     rf"(?s)def __init__\([^)]*\b{GIVEN_LAYER}\b[^)]*\).*\bself\.\w+ *= *\1\b.*\w+\.\w+\("
@@ -122,6 +125,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
+    if re.search(T5_NORM, subject.name) and (either := _first_correct(subject, NORMS)) is not None:
+        return either
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     found = most_plausible(subject, likely, possible)
@@ -130,7 +135,7 @@ def recognised(subject: Subject) -> Exercise | None:
     return found or (
         None
         if likely or subject.is_private
-        else (as_form(subject) or as_linear(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
+        else (as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
     )
 
 
@@ -261,15 +266,24 @@ def as_form(subject: Subject) -> Exercise | None:
     return _first_correct(subject, names)
 
 
-OF_LINEAR = r"(?i)generator|conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
-"""Pattern of the names of classes that may be linear layers: GPT-2's `Conv1D`."""
+OF_LINEAR = r"(?i)generator|linear_?norm|conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
+"""Pattern of the names of classes that may be linear layers: GPT-2's `Conv1D`, and `LinearNorm`, whose norm is that of its initial weights."""
+
+OF_RESIDUAL = r"(?i)(with_?)?residual(_?wrapper)?"
+"""Pattern of the names of classes that may add their input to the output of a layer that they are given."""
 
 
-def as_linear(subject: Subject) -> Exercise | None:
-    """Return the exercise of linear layers for a class whose name may mean one, if it is correct."""
-    if not inspect.isclass(subject.value) or not re.fullmatch(OF_LINEAR, subject.name):
+OF_FLASH = r"(?i)(causal_?|my_?)?flash_?((multi_?)?head_?|self_?|causal_?)*att(entio)?n(_?v?\d)?"
+"""Pattern of the names of classes of attention that computes one block of keys after another."""
+
+MEANT_IF_CORRECT = ((OF_LINEAR, ("linear",)), (OF_RESIDUAL, ("residual",)), (OF_FLASH, ("causal_self_attention", "multi_head_attention")))
+
+
+def as_correct(subject: Subject) -> Exercise | None:
+    """Return the first exercise that the name of a class may mean as which it is correct: of linear layers, residual connections, flash attention."""
+    if not inspect.isclass(subject.value):
         return None
-    return _first_correct(subject, ("linear",))
+    return _first_correct(subject, [part for pattern, parts in MEANT_IF_CORRECT if re.fullmatch(pattern, subject.name) for part in parts])
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:

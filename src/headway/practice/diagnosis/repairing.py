@@ -244,7 +244,7 @@ def _holds_its_weights(verdict: Verdict) -> bool:
     if verdict.trial is None or lacks_weights(verdict.trial):
         return False
     call = verdict.trial.call
-    return isinstance(call, InstanceCall) and not call.holds_other_parameters
+    return isinstance(call, InstanceCall) and not call.other_parameters
 
 
 def _lines_of_loops(subject: Subject) -> list[int]:

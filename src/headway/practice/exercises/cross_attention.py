@@ -6,7 +6,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Exercise, Probe, optional
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import CAUSAL_OVER_CONTEXT, MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention import CAUSAL_OVER_CONTEXT, MASK_SHAPES, RETURNS, UNSCALED_WITH_BIAS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import MASKS
@@ -117,6 +117,7 @@ EXERCISE = Exercise(
         MASK_FORMS,
         MASK_SHAPES,
         CAUSAL_OVER_CONTEXT,
+        UNSCALED_WITH_BIAS,
         POSITIONS_FIRST,
         RETURNS,
     ),

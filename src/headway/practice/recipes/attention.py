@@ -137,6 +137,15 @@ UNSCALED = (
 )
 """Dot-product attention next to the scaled one in a file: the scale is the difference between them."""
 
+UNSCALED_WITH_BIAS = optional(
+    Convention(
+        TEXTS["unscaled_with_bias"],
+        steps={"scale": lambda inputs: 1.0},
+        source=r"(?s)\bdef \w+\((?:[^()]|\([^()]*\))*?\b(\w*pos(?:ition(?:al)?)?_bias|rel(?:ative)?(?:_attention)?_bias)\b.*\+=? *\1\b",
+    )
+)
+"""Attention as in T5, whose scores are not scaled and get a bias of positions that is given."""
+
 
 def _operand(inputs: Inputs) -> Any:
     return next(inputs[name] for name in ("query", "x") if name in inputs)

@@ -96,7 +96,7 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
 def _passes(call: InstanceCall) -> Iterator[Pass]:
     """Yield the call method, and other methods of one sequence, that take a cache."""
     taken = call_parameters(call.subject, call.construction.method)
-    switches = {each.name: True for each in taken if _is_switch(each)}
+    switches = {each.name: True for each in taken if _is_switch(each) or _is_mode_of_cache(each, call)}
     is_switched = bool(switches) and re.search(HELD, call.subject.own_source) is not None
     if (call.keeps_cache or is_switched) and not any(re.fullmatch(CACHE, each.name) for each in taken):
         yield Pass(call.continued, "", switches, ())
@@ -121,6 +121,12 @@ def _passes(call: InstanceCall) -> Iterator[Pass]:
 def _is_switch(parameter: inspect.Parameter) -> bool:
     """Return True for a flag without which no cache is used."""
     return parameter.default is False and re.fullmatch(USES, parameter.name) is not None
+
+
+def _is_mode_of_cache(parameter: inspect.Parameter, call: InstanceCall) -> bool:
+    """Return True for a required flag, given as False, whose name is that of keys and values, or of a cache of them."""
+    role = call.construction.forward.role_of.get(parameter.name)
+    return role is not None and role.neutral is False and re.search(r"kv|cache|past", parameter.name.lower()) is not None
 
 
 def _method(call: InstanceCall, name: str, operand: str) -> Callable[[Any, Mapping[str, Any]], Any]:

@@ -34,11 +34,12 @@ from headway.practice.diagnosis.classes.configs import (
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
-from headway.practice.diagnosis.classes.no_effect import observers, padding_ids, stored_as
+from headway.practice.diagnosis.classes.no_effect import stored_as, without_effect
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
 from headway.practice.diagnosis.classes.submodules import Submodule, given_linears, is_part
+from headway.practice.diagnosis.classes.unknown_sizes import unknown_sizes, with_unknown
 from headway.practice.diagnosis.classes.usages import Usage, usages
 from headway.practice.diagnosis.classes.variables import globals_read
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, defines
@@ -120,10 +121,9 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
-        return configured(base, sizes, roles, dropout, fields_needed(subject, name))
+        return with_unknown(configured(base, sizes, roles, dropout, fields_needed(subject, name)), unknown_sizes(subject.file_source, name))
     fallback = fallback_config(subject, name)
-    meant = _settings_meant(subject, name, sizes)
-    if meant:
+    if meant := _settings_meant(subject, name, sizes):
         fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
     return Config(
         sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name)
@@ -138,10 +138,10 @@ OF_ACTIVATION = r"(^|_)act(ivation)?(_|$)"
 
 
 def _settings_meant(subject: Subject, name: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a config that are no sizes and that the file's code shows the values of: the scale of the scores, an activation."""
+    """Return the fields of a config that are no sizes of the part and that the file's code shows the values of: the scale, an activation."""
     powers, named = _settings_in(subject.file_source, name)
     scales = {field: sizes["head_dim"] ** power for field, power in powers.items()} if "head_dim" in sizes else {}
-    return {**scales, **named}
+    return {**unknown_sizes(subject.file_source, name), **scales, **named}
 
 
 @cache
@@ -188,8 +188,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config and not _may_be_layer(each, subject)
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = random_keys(constructor, subject) | observers(constructor, subject) | _state_dicts(constructor, subject)
-    keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | padding_ids(constructor, subject, exercise)
+    keys = random_keys(constructor, subject) | _state_dicts(constructor, subject)
+    keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | without_effect(constructor, subject, exercise)
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
     used = {config, *dropouts, *flags, *keys, *spread}

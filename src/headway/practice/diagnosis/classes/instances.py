@@ -495,13 +495,13 @@ class InstanceCall(Call):
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
     @property
-    def holds_other_parameters(self) -> bool:
-        """True for a class with parameters that the part does not have, such as those of a norm."""
+    def other_parameters(self) -> list[str]:
+        """Return the names of the parameters of a class that the part does not have, such as those of a norm."""
         instance = next(iter(self.made.values()), None)
         if instance is None:
-            return False
+            return []
         weights = {slot.name for slot in self.weight_slots(instance)}
-        return any(slot.is_parameter and slot.name not in weights for slot in self._slots(instance))
+        return [slot.name for slot in self._slots(instance) if slot.is_parameter and slot.name not in weights]
 
 
 def _in_float32(instance: Any) -> Any:

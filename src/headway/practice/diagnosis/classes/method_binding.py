@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call
+from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call, fits_name
 from headway.practice.diagnosis.classes.flax_modules import random_keys
+from headway.practice.diagnosis.classes.no_effect import is_only_tested
 from headway.practice.diagnosis.classes.shown import shown_operands
 from headway.practice.diagnosis.classes.usages import Usage
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, parameters_of, parsed
@@ -22,6 +23,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
     every = call_parameters(subject, method)
     keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else random_keys(every, subject)
+    keys |= {each.name: False for each in every if _is_mode(each, roles, subject)}
     parameters = [each for each in every if each.name not in keys and not (is_optional_bias(each) or _is_optional_dict(each, subject))]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
@@ -38,6 +40,12 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     role_of |= _two_masks(parameters, role_of, code)
     role_of |= {each.name: replace(role_of[each.name], neutral=None) for each in parameters if _may_be_left_out(each, role_of, code)}
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+def _is_mode(parameter: inspect.Parameter, roles: Sequence[Role], subject: Subject) -> bool:
+    """Return True for a required flag under a name that no role lists, of which only the truth is read: without it, nothing is special."""
+    is_listed = any(fits_name(parameter.name, role) for role in roles) or parameter.name in subject.mask_flags
+    return parameter.default is parameter.empty and not is_listed and is_only_tested(parameter.name, subject.own_source)
 
 
 def _calling_source(parameter: inspect.Parameter, subject: Subject) -> str:

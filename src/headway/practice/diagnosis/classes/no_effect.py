@@ -1,14 +1,16 @@
-"""Arguments of constructors that are given so that they change nothing: an object that records a layer, an id that no token has."""
+"""Arguments that are given so that they change nothing: an object that records a layer, an id that no token has, a mode of the author's own."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.calls.wording import is_named, snake
+from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.exercise import Exercise
 
 
@@ -23,6 +25,11 @@ class Idle:
 
 def _nothing(*_: Any, **__: Any) -> int:
     return 0
+
+
+def without_effect(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, Any]:
+    """Return the parameters of a constructor that are given so that they change nothing, with values."""
+    return observers(parameters, subject) | padding_ids(parameters, subject, exercise) | own_modes(parameters, subject, exercise)
 
 
 def observers(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
@@ -56,3 +63,35 @@ def padding_ids(parameters: Sequence[inspect.Parameter], subject: Subject, exerc
     names = [each.name for each in parameters if exercise.name in OF_TOKENS and re.fullmatch(PADDING_ID, snake(each.name))]
     held = {name: stored_as(name, subject) or name for name in names}
     return {name: NO_TOKEN for name, field in held.items() if re.search(rf"([!=]= *|\b(eq|ne)\()self\.{field}\b", subject.own_source)}
+
+
+HIDES = r"tri[ul]|causal|mask|inf"
+"""Pattern of the source of a class in which a mode may hide later positions."""
+
+
+def own_modes(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, Any]:
+    """Return the required flags of an attention that are no operands, such as `decoder: bool` in a class without a mask, with False."""
+    if "attention" not in exercise.name or re.search(HIDES, subject.used_source):
+        return {}
+    listed = [role for role in exercise.roles if role.name != "is_causal"]
+    flags = [each.name for each in parameters if each.default is each.empty and each.annotation in (bool, "bool")]
+    return {name: False for name in flags if "bias" not in name and not any(is_named(name, role) for role in listed)}
+
+
+def is_only_tested(name: str, source: str) -> bool:
+    """Return True for a name of which nothing but its truth is read: `if cached and self.keys is not None`."""
+    nodes = [*ast.walk(parsed(textwrap.dedent(source)))]
+    read = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    tested = [each for test in tests for each in _tested_in(test)]
+    return bool(read) and all(node in tested for node in read)
+
+
+def _tested_in(test: ast.expr) -> list[ast.expr]:
+    """Return the expressions whose truth a condition combines."""
+    match test:
+        case ast.BoolOp(values=values):
+            return [each for value in values for each in _tested_in(value)]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _tested_in(operand)
+    return [test]

@@ -1,9 +1,10 @@
-"""An attention without its rotary positions and without the norms of its queries and keys.
+"""An attention without its rotary or relative positions and without the norms of its queries and keys.
 
 Rotations differ in their pairs, signs, tables, bases and scaling, and an attention uses one of them as a part. In its place the sign is
 turned: the scores stay the same if queries and keys are treated alike, and a part that is applied to the values or to one of the two shows.
 Vectors that are turned already are refused, because two turns would undo each other.
 A part that changes the lengths of vectors rotates nothing, and stays.
+A learned table of relative positions is filled with zeros, which add nothing to the scores.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from headway.practice.recipes.rotation import ROPE
 
 PART = rf"{ROPE}|rotary|rot_?emb"
 NORM = r"^(ln|norm)_?(qk?|k|quer(y|ies)|keys?)$|^(qk?|k|quer(y|ies)|keys?)_?(rms|layer)?_?(ln|norm)$"
-SOURCE = rf"{PART}|{NORM.replace('^', chr(92) + 'b').replace('$', chr(92) + 'b')}|apply_rot"
+RELATIVE = r"relative|rel_?(pos|bias|emb|att|dist|key)|distance_?(emb|bias)"
+"""Pattern of the source of an attention with relative positions, and of the names of its tables."""
+
+OF_ONE_LETTER = r"er?(_?(table|emb|embedding))?"
+"""Pattern of the name of such a table in the papers about them."""
+
+SOURCE = rf"{PART}|{RELATIVE}|{NORM.replace('^', chr(92) + 'b').replace('$', chr(92) + 'b')}|apply_rot"
 """Pattern of the source of an attention that may have such parts."""
 
 TABLE = r"(cos|sin|freqs?|angles?|emb|table)\w*\s*(,\s*\w+\s*)?=\s*self\.{name}\("
@@ -129,17 +136,42 @@ def _rotates(name: str) -> bool:
 
 
 def leave_out(instance: Any, subject: Subject) -> None:
-    """Replace what rotates queries and keys in an instance, or normalizes them, by what turns their sign.
+    """Replace what rotates queries and keys in an instance, or normalizes them, by what turns their sign; fill tables of relative positions with zeros.
 
     Errors   ValueError if neither the instance nor its file has such a part
     """
+    is_relative = _clear_tables(instance, subject)
     parts = list(_parts(instance, subject.own_source))
     for owner, name, neutral in parts:
         if is_module(getattr(owner, name, None)):
             getattr(owner, "_modules", owner).pop(name, None)
         object.__setattr__(owner, name, neutral)
-    if not parts and not rotations(subject.module):
-        raise ValueError("got no rotation and no norm of queries and keys, expected one")
+    if not (parts or is_relative or rotations(subject.module)):
+        raise ValueError("got no rotation, no relative positions and no norm of queries and keys, expected one")
+
+
+def _clear_tables(instance: Any, subject: Subject) -> bool:
+    """Fill the parameters of an instance for relative positions with zeros, and return True if there are any."""
+    tables = _tables_in(instance) if re.search(RELATIVE, subject.own_source, re.IGNORECASE) else []
+    for each in tables:
+        each.data.zero_()
+    return bool(tables)
+
+
+def holds_relative(instance: Any) -> bool:
+    """Return True for an instance with parameters for relative positions."""
+    return bool(_tables_in(instance))
+
+
+def _tables_in(instance: Any) -> list[Any]:
+    """Return the parameters of a module of PyTorch that are tables of relative positions."""
+    if not is_module(instance) or not hasattr(instance, "named_parameters"):
+        return []
+    return [each for name, each in instance.named_parameters() if re.search(RELATIVE, snake(name)) or _is_of_one_letter(name)]
+
+
+def _is_of_one_letter(name: str) -> bool:
+    return re.fullmatch(OF_ONE_LETTER, name.removesuffix(".weight").lower()) is not None
 
 
 def _parts(instance: Any, source: str) -> Iterator[tuple[Any, str, Callable[..., Any]]]:

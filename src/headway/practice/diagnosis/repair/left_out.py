@@ -1,0 +1,59 @@
+"""Repairs that make a class right by leaving out parameters that it has learned: an unlisted variant may have them on purpose."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Collection
+
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.reading.subject import parsed
+from headway.practice.diagnosis.reading.trees import stored_in
+from headway.practice.diagnosis.repair.text import replaced_text
+from headway.practice.verdict import Edit, Repair
+
+WITHOUT_BIAS = r"\b\w*bias *= *False"
+"""Pattern of an argument without which a layer has a bias."""
+
+
+def leaves_out_parameters(repair: Repair, call: Call) -> bool:
+    """Return True if an edit takes the bias of a layer away, or no longer reads a parameter that the part does not have, or what is computed from it."""
+    if not isinstance(call, InstanceCall):
+        return False
+    text = call.subject.text
+    edits = [(each, replaced_text(text, each)) for each in repair.edits if each.cell is None]
+    if any(re.search(WITHOUT_BIAS, each.replacement) and not re.search(WITHOUT_BIAS, replaced) for each, replaced in edits):
+        return True
+    names = _computed_from({name.partition(".")[0] for name in call.other_parameters}, call.subject.own_source)
+    return any(_no_longer_reads(names, each, replaced) for each, replaced in edits)
+
+
+def _no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
+    """Return True if an edit leaves fewer of the names."""
+    return any(len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) for name in names)
+
+
+def _computed_from(attributes: Collection[str], source: str) -> set[str]:
+    """Return patterns of attributes, and of the names and methods whose values are computed from them."""
+    found = {rf"\bself\.{each}\b" for each in attributes}
+    tree = parsed(textwrap.dedent(source))
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)]
+    methods = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "forward", "__call__")
+    ]
+    for _ in range(len(assigned) + len(methods) if found else 0):
+        of_methods = {rf"\bself\.{each.name}\(" for each in methods if _reads(each, found)}
+        of_names = {
+            rf"(?<![\w.]){name}\b(?! *=[^=])" for each in assigned if each.value and _reads(each.value, found) for name in stored_in(each)
+        }
+        if of_methods | of_names <= found:
+            break
+        found |= of_methods | of_names
+    return found
+
+
+def _reads(node: ast.AST, names: Collection[str]) -> bool:
+    text = ast.unparse(node)
+    return any(re.search(name, text) for name in names)
