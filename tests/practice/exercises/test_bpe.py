@@ -209,6 +209,7 @@ class Tokenizer:
 def test_a_mistake_of_encoding_is_shown_there_and_not_in_the_training(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(TRAINED)
-    (verdict,) = check_file(path)
+    verdict, decoding = check_file(path)
+    assert decoding.is_correct
     assert [cause.name for cause in verdict.causes] == ["most_frequent_alone_merged"]
     assert verdict.causes[0].line == TRAINED[: TRAINED.rindex("max(")].count("\n") + 1

@@ -150,7 +150,7 @@ EXERCISE = Exercise(
             Convention(
                 TEXTS["weights_stored_around_0"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
-                file_source=r"\bclass \w*Gemma\w*",
+                file_source=r"\bclass \w*(?-i:Gemma)\w*",
             ),
             Convention(
                 TEXTS["weights_stored_around_0"],
