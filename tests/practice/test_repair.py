@@ -141,7 +141,7 @@ def subject_of(text: str) -> Subject:
     module = ModuleType("learner")
     module.__file__ = "learner.py"
     exec(compile(text, "learner.py", "exec"), module.__dict__)
-    return [each for each in subjects_of(module, text) if not each.is_method][-1]
+    return [each for each in subjects_of(module, text) if "." not in each.name][-1]
 
 
 def with_slips(program: str, slips: list[tuple[str, str]]) -> tuple[str, list[int]]:
