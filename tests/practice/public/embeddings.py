@@ -250,7 +250,7 @@ class PositionalEncoding(nn.Module):  # takes token ids for their number
         batch, length = x.shape
         return self.table[:length]
 """,
-        ((":length]", ":length - 1]"), (":length]", ":length + 1]")),
+        ((":length]", ":length - 1]"), (":length]", ":length + 1]"), ("torch.sin(places * rates)", "places * rates")),
     ),
     Program(
         "PositionalEmbedding",

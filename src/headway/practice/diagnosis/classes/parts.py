@@ -177,7 +177,7 @@ def _blocks(subject: Subject) -> list[str]:
 
 def computes_waves(subject: Subject) -> bool:
     """Return True for a table of positions that is computed: written over with other numbers, it may be right as a learned one."""
-    return re.search(r"(?s)(?<!a)sin\(.*(?<!a)cos\(|(?<!a)cos\(.*(?<!a)sin\(", without_comments(subject.used_source)) is not None
+    return re.search(r"(?<!a)(sin|cos)\(", without_comments(subject.used_source)) is not None
 
 
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:
