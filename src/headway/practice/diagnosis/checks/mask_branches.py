@@ -51,13 +51,17 @@ def _outcomes(trial: Trial, num_axes: int) -> Iterator[bool]:
                 yield trial.is_same(probe, answer)
 
 
-def _shaped(trial: Trial, probe: Probe, num_axes: int) -> Iterator[tuple[Convention, ...]]:
-    """Yield the conventions of a trial with each shape that gives the mask this number of axes."""
+def with_mask_shapes(trial: Trial) -> list[tuple[Convention, ...]]:
+    """Return the conventions of a trial with each shape of masks."""
     place = next((number for number, group in enumerate(trial.exercise.conventions) if {*MASK_SHAPES} <= {*group}), None)
     if place is None:
-        return
-    for shape in trial.exercise.conventions[place]:
-        conventions = (*trial.conventions[:place], shape, *trial.conventions[place + 1 :])
+        return []
+    return [(*trial.conventions[:place], shape, *trial.conventions[place + 1 :]) for shape in trial.exercise.conventions[place]]
+
+
+def _shaped(trial: Trial, probe: Probe, num_axes: int) -> Iterator[tuple[Convention, ...]]:
+    """Yield the conventions of a trial with each shape that gives the mask this number of axes."""
+    for conventions in with_mask_shapes(trial):
         encoded = encoded_for(trial.call, conventions, probe.inputs)
         mask = None if encoded is None else encoded.get("mask")
         if mask is not None and numpy.ndim(mask) == num_axes:

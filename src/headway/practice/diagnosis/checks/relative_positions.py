@@ -10,12 +10,12 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
+from headway.practice.diagnosis.checks.mask_branches import with_mask_shapes
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import holds_relative
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.outputs import is_same
-from headway.practice.recipes.attention import MASK_SHAPES
 
 NUM_HIDDEN = 2
 """Number of first positions that are hidden."""
@@ -37,7 +37,9 @@ def depends_on_place(trial: Trial) -> bool:
     if not any(map(holds_relative, call.made.values())):
         return False
     own = replace(call, construction=replace(call.construction, is_unrotated=False), made={}, unmade={})
-    for probe, conventions in itertools.product(trial.probes, _with_mask_shapes(trial)):
+    for probe, conventions in itertools.product(
+        trial.probes, [trial.conventions, *with_mask_shapes(trial)]
+    ):  # its probes may have shown padding alone
         if "mask" in probe.inputs or not _is_long(probe.inputs):
             continue
         whole = _output(own, conventions, probe.inputs | {"mask": _seen(probe.inputs)})
@@ -45,14 +47,6 @@ def depends_on_place(trial: Trial) -> bool:
         if whole is not None and all(answer is not None and answer.shape == whole[..., part, :].shape for part, answer in parts):
             return not all(is_same(answer, whole[..., part, :], TOLERANCE) for part, answer in parts)
     return False
-
-
-def _with_mask_shapes(trial: Trial) -> list[tuple[Convention, ...]]:
-    """Return the conventions of a trial with each shape of masks, its own first: padding alone may be what its probes have shown."""
-    place = next((number for number, group in enumerate(trial.exercise.conventions) if {*MASK_SHAPES} <= {*group}), None)
-    shapes = () if place is None else trial.exercise.conventions[place]
-    others = [(*trial.conventions[:place], shape, *trial.conventions[(place or 0) + 1 :]) for shape in shapes]
-    return [tuple(trial.conventions), *others]
 
 
 def _output(call: InstanceCall, conventions: Sequence[Convention], inputs: Inputs) -> Any:
