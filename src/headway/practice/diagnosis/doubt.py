@@ -27,6 +27,7 @@ from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded
+from headway.practice.diagnosis.doubtful_repairs import proves_nothing
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
@@ -34,13 +35,12 @@ from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
-from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Edit, Verdict
+from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
 
@@ -104,12 +104,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
-        or _changes_option(verdict)
         or _is_given_nothing(verdict)
-        or _rests_on_one_number(verdict)
-        or _is_given_another_kind(verdict)
-        or _returns_operand(verdict)
-        or (verdict.repair is not None and leaves_out_parameters(verdict.repair, verdict.trial.call))
+        or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
         return True
     if verdict.repair is not None or verdict.trial is None:
@@ -158,30 +154,6 @@ OF_RELATIVE = (
 POSITIONS = ("sinusoidal_positions", "learned_positions", "rotary")
 
 
-def _changes_option(verdict: Verdict) -> bool:
-    """Return True if the repair only leaves out an option of a function's own, `normalize=True`, or takes its other branch: without it, it may be right."""
-    call = verdict.trial.call if verdict.trial is not None else None
-    if verdict.repair is None or call is None or not inspect.isfunction(call.subject.value):
-        return False
-    options = {each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of}
-    branches = [node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options]
-    return bool(branches) and all(any(_leaves_branch(edit, branch) for branch in branches) for edit in verdict.repair.edits)
-
-
-def _flag_of(test: ast.expr) -> str | None:
-    """Return the name of the flag that a condition is, or that it negates."""
-    named = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-    return named.id if isinstance(named, ast.Name) else None
-
-
-def _leaves_branch(edit: Edit, branch: ast.If) -> bool:
-    """Return True for an edit that removes a branch or a part of it, or negates its condition."""
-    if edit.cell is not None or not branch.lineno <= edit.line <= (branch.end_lineno or 0):
-        return False
-    flag = _flag_of(branch.test)
-    return re.match(rf"(pass)?$|(if )?(not )?{flag} *(:|$)", edit.replacement.strip()) is not None
-
-
 def _lacks_library(verdict: Verdict) -> bool:
     """Return True if a subject raised for arrays of another library than that of its file, which is not installed."""
     error, subject = raised(verdict, ("could not run", "wrong")), verdict.trial.call.subject if verdict.trial is not None else None
@@ -190,50 +162,10 @@ def _lacks_library(verdict: Verdict) -> bool:
     return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
 
 
-OTHER_KIND = (
-    r"'(int|float)' object is not (subscriptable|iterable)|cannot unpack non-iterable (int|float)|object of type '(int|float)' has no len"
-    r"|must be Tensor, not function|unsupported operand type\(s\) .*'function'|'function' object has no attribute"
-)
-"""Pattern of the message of an exception because of a number where a shape is read, or of a function where an array is."""
-
-
-def _is_given_another_kind(verdict: Verdict) -> bool:
-    """Return True if a repair is of what raised because it was given a number or a function, and reads a shape or an array under a name of its own."""
-    if verdict.repair is None or verdict.trial is None:
-        return False
-    call = verdict.trial.call
-    errors = [each.error for each in verdict.trial.answers if isinstance(each, Raised)]
-    if not any(isinstance(each, TypeError | AttributeError) and re.search(OTHER_KIND, str(each)) for each in errors):
-        return False
-    roles = dict(call.binding.role_of) | (dict(call.construction.constructor.role_of) if isinstance(call, InstanceCall) else {})
-    return any(not fits_name(name, role) for name, role in roles.items())
-
-
-def _returns_operand(verdict: Verdict) -> bool:
-    """Return True if the repair of a function of a mask puts its operand in place of what is computed from it: the operand may have another form."""
-    call = verdict.trial.call if verdict.trial is not None else None
-    if verdict.repair is None or call is None or call.subject.value is None or "mask" not in verdict.exercise:
-        return False
-    names = {each.name for each in call.subject.parameters}
-    replaced = [(replaced_text(call.subject.text, each), each.replacement.strip()) for each in verdict.repair.edits if each.cell is None]
-    return any(
-        (name := new.removeprefix("return ").strip()) in names and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.", old) is not None
-        for old, new in replaced
-    )
-
-
 def _is_given_nothing(verdict: Verdict) -> bool:
     """Return True if a subject raised because it was given an array without elements, in place of a weight that its part does not have."""
     error = raised(verdict, ("could not run", "wrong"))
     return isinstance(error, IndexError) and re.search(r"axis \d with size 0\b", str(error)) is not None
-
-
-def _rests_on_one_number(verdict: Verdict) -> bool:
-    """Return True if the repair makes one whole number of several, for one probe: many changes give the right one by coincidence."""
-    if verdict.repair is None or verdict.repair.num_probes > 1 or verdict.trial is None:
-        return False
-    parts = [numpy.asarray(part) for each in verdict.trial.answers if isinstance(each, tuple) for part in each]
-    return bool(parts) and all(part.dtype.kind in "iu" and part.size == 1 for part in parts)
 
 
 OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")

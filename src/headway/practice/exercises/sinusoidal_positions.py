@@ -212,6 +212,8 @@ def _of_one_position(ask: Ask) -> Convention | None:
     return Convention(TEXTS["takes_one_position"], encode=last, decode=table) if is_row else None
 
 
+_SEQUENCE_FIRST = partial(Convention, TEXTS["sequence_first"], encode=_rows_first, decode=_batch_first, role="x")
+
 SHAPE_OF_BATCH = r"[\[(] *(batch\w*|bs|b|n) *[,x×] *(seq\w*|src\w*|tgt\w*|\w*len\w*|s|t|l) *[,x×]"
 """Pattern of the shape of sequences with the batch first, in a comment: (batch, positions, width)."""
 
@@ -244,25 +246,13 @@ TAKES = optional(
         role="x",
         named=r"len|num|size|^[tln]$",
     ),
-    Convention(
-        TEXTS["sequence_first"],
-        encode=_rows_first,
-        decode=_batch_first,
-        role="x",
+    _SEQUENCE_FIRST(
         source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
     ),
-    Convention(
-        TEXTS["sequence_first"],
-        encode=_rows_first,
-        decode=_batch_first,
-        role="x",
+    _SEQUENCE_FIRST(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*unsqueeze\(0\)\.transpose\(0, *1\)",
     ),
-    Convention(
-        TEXTS["sequence_first"],
-        encode=_rows_first,
-        decode=_batch_first,
-        role="x",
+    _SEQUENCE_FIRST(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*(zeros\(\(?[\w.]+, *1, *[\w.]+\)|\[: *\w+\.(size\(0\)|shape\[0\])\]\.unsqueeze\(1\))",
         file_source=rf"\A(?![\s\S]*(batch_first *= *True|{SHAPE_OF_BATCH}))",
     ),

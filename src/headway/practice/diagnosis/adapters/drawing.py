@@ -108,15 +108,20 @@ class Spy:
 
     def uniforms(self, low: float, high: float, size: Any) -> Any:
         """Return one number, or one for each token: those with which Gumbel noise is that of the exponential numbers."""
-        shape = () if size is None else tuple(numpy.atleast_1d(size).tolist())
+        shape = _shape(size)
         if not shape or shape[-1] == 1:
             return self.uniform(low, high, size)
         return low + (high - low) * numpy.exp(-LATEST * numpy.broadcast_to(self.exponential(shape[-1]), shape))
 
     def gumbel(self, size: Any) -> Any:
         """Return Gumbel noise for each token."""
-        shape = () if size is None else tuple(numpy.atleast_1d(size).tolist())
+        shape = _shape(size)
         return -numpy.log(LATEST * numpy.broadcast_to(self.exponential(shape[-1] if shape else 1), shape))
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    """Return the shape that a size of random numbers means: nothing, a number, or a shape."""
+    return () if size is None else tuple(numpy.atleast_1d(size).tolist())
 
 
 class Generator:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
-from headway.practice.diagnosis.reading.trees import names_in, stored_in
+from headway.practice.diagnosis.reading.trees import names_in, read_in, stored_in
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -37,8 +37,8 @@ def _overwritten(body: object) -> Iterator[tuple[ast.expr, int]]:
         for node in ast.walk(statement):
             match node:
                 case ast.Assign([ast.Name(name)], ast.Call() as masked) if _is_masking(masked) and not _reads(statement, name, node):
-                    after = next((each for each in statements[place + 1 :] if name in {*stored_in(each), *_read_in(each)}), None)
-                    if isinstance(after, ast.Assign) and name not in _read_in(after):
+                    after = next((each for each in statements[place + 1 :] if name in {*stored_in(each), *read_in(each)}), None)
+                    if isinstance(after, ast.Assign) and name not in read_in(after):
                         yield masked, after.lineno
 
 
@@ -47,10 +47,6 @@ def _reads(statement: ast.stmt, name: str, before: ast.stmt) -> bool:
     is_loop = any(isinstance(each, ast.For | ast.While) for each in ast.walk(statement))
     later = (each for each in names_in(ast.Load, statement) if each.lineno > (before.end_lineno or before.lineno))
     return is_loop or any(each.id == name for each in later)
-
-
-def _read_in(tree: ast.AST) -> set[str]:
-    return {each.id for each in names_in(ast.Load, tree)}
 
 
 def _is_masking(call: ast.Call) -> bool:

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.classes.configs import CONFIG_NAMES
 from headway.practice.diagnosis.classes.params import PARAMS
 from headway.practice.diagnosis.classes.variables import globals_set
 from headway.practice.diagnosis.reading.subject import Subject, parsed
-from headway.practice.diagnosis.reading.trees import names_in
+from headway.practice.diagnosis.reading.trees import names_in, read_in
 
 MODEL = "model"
 OF_SETTINGS = rf"{CONFIG_NAMES}|^(\w+_)?(key|rng)$|^(is_)?train(ing)?$|^(n|num)_\w+$"
@@ -59,7 +59,7 @@ def model_of_file(subject: Subject) -> FileModel | None:
     if places or place is None or not (callable(found) and inspect.isfunction(inspect.unwrap(found))):
         return None
     tokens = [_arguments(node)[place] for node in calls]
-    passed = {each.id for each in names_in(ast.Load, *(value for node in calls for value in _arguments(node).values()))}
+    passed = read_in(*(value for node in calls for value in _arguments(node).values()))
     for node, value in zip(calls, tokens, strict=True):
         node.args, node.keywords = [value], []
     dropped = {each.name for each in subject.parameters if each.name in passed and not _num_reads(tree, each.name)}

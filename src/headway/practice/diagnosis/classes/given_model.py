@@ -12,7 +12,7 @@ from typing import Any
 from headway.practice.diagnosis.classes.file_models import MODEL as OF_FILE
 from headway.practice.diagnosis.classes.file_models import model_of_file
 from headway.practice.diagnosis.reading.subject import Subject, parsed
-from headway.practice.diagnosis.reading.trees import names_in
+from headway.practice.diagnosis.reading.trees import read_in
 from headway.practice.recipes.toy_model import ToyModel
 
 MODEL = r"(my_|lang(uage)?_)?(model|net|network|llm|lm|gpt|transformer)"
@@ -55,7 +55,7 @@ def with_model(subject: Subject, *, is_shifted: bool) -> Subject | None:
         calls = [node for node in ast.walk(parsed(subject.own_source)) if isinstance(node, ast.Call) and _is_model(node.func, model)]
         tokens = [each for node in calls for each in node.args[:1]]
     names = [each.name for each in subject.parameters if each.name != model]
-    read = {each.id for each in names_in(ast.Load, *tokens)} & set(names)
+    read = read_in(*tokens) & set(names)
     if len(calls) != 1 or len(read) != 1:
         return None
     inputs, arrays = read.pop(), [name for name in names if re.search(TARGETS, name.lower())]

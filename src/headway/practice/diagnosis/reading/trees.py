@@ -27,6 +27,11 @@ def stored_in(*trees: ast.AST) -> list[str]:
     return [node.id for node in names_in(ast.Store, *trees)]
 
 
+def read_in(*trees: ast.AST) -> set[str]:
+    """Return the names that are read in trees, as text."""
+    return {node.id for node in names_in(ast.Load, *trees)}
+
+
 def returned_by(*trees: ast.AST) -> list[ast.expr]:
     """Return the expressions of the return statements in trees."""
     return [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]

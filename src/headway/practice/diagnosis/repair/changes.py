@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS
-from headway.practice.diagnosis.reading.trees import names_in, parameters_in, stored_in
+from headway.practice.diagnosis.reading.trees import parameters_in, read_in, stored_in
 from headway.practice.diagnosis.repair.context import (
     Context,
     idioms_of,
@@ -498,7 +498,7 @@ def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: M
     """Return the parameters, variables and attributes of self that a function does not read."""
     if function is None:
         return frozenset()
-    read = {node.id for node in names_in(ast.Load, function)}
+    read = read_in(function)
     used = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     parameters = set(parameters_in(function))
     return frozenset((set(names.variables) | parameters) - read - {"self"}) | {f"self.{name}" for name in held if name not in used}

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.checks.trials import is_endless, trials_by_input
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation, turns_unevenly
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.reading.trees import functions_in, names_in, returned_by, stored_in
+from headway.practice.diagnosis.reading.trees import functions_in, read_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
 from headway.practice.diagnosis.repair.donors import made_of_sizes, missing, own_of
 from headway.practice.diagnosis.repair.foreseen import Foresight
@@ -355,7 +355,7 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
 def _using_what_is_unused(search: Search) -> list[Change]:
     """Return the cheapest changes that put a variable which nothing reads in the place of another: it was meant to be used."""
     statements = search.program.statements
-    unused = set(stored_in(*statements)) - {node.id for node in names_in(ast.Load, *statements)}
+    unused = set(stored_in(*statements)) - read_in(*statements)
     return [each for each in search.candidates if isinstance(each.new, ast.Name) and each.new.id in unused][:MAX_UNUSED]
 
 

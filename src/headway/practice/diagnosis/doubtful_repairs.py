@@ -1,0 +1,90 @@
+"""Repairs that make a program right and prove no mistake: a variant that is not listed, or the way that it is called, may be the reason."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+
+import numpy
+
+from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.reading.subject import parsed
+from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
+from headway.practice.diagnosis.repair.text import replaced_text
+from headway.practice.outputs import Raised
+from headway.practice.verdict import Edit, Repair
+
+
+def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
+    """Return True for a repair that leaves out an option, learned parameters or a computation, or is right by the inputs or by coincidence."""
+    return (
+        _changes_option(repair, trial.call)
+        or _rests_on_one_number(repair, trial)
+        or _is_given_another_kind(trial)
+        or ("mask" in exercise_name and _returns_operand(repair, trial.call))
+        or leaves_out_parameters(repair, trial.call)
+    )
+
+
+def _changes_option(repair: Repair, call: Call) -> bool:
+    """Return True if a repair only leaves out an option of a function's own, `normalize=True`, or takes its other branch: without it, it may be right."""
+    if not inspect.isfunction(call.subject.value):
+        return False
+    options = {each.name for each in call.subject.parameters if isinstance(each.default, bool) and each.name not in call.binding.role_of}
+    branches = [node for node in ast.walk(parsed(call.subject.text)) if isinstance(node, ast.If) and _flag_of(node.test) in options]
+    return bool(branches) and all(any(_leaves_branch(edit, branch) for branch in branches) for edit in repair.edits)
+
+
+def _flag_of(test: ast.expr) -> str | None:
+    """Return the name of the flag that a condition is, or that it negates."""
+    named = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    return named.id if isinstance(named, ast.Name) else None
+
+
+def _leaves_branch(edit: Edit, branch: ast.If) -> bool:
+    """Return True for an edit that removes a branch or a part of it, or negates its condition."""
+    if edit.cell is not None or not branch.lineno <= edit.line <= (branch.end_lineno or 0):
+        return False
+    flag = _flag_of(branch.test)
+    return re.match(rf"(pass)?$|(if )?(not )?{flag} *(:|$)", edit.replacement.strip()) is not None
+
+
+OTHER_KIND = (
+    r"'(int|float)' object is not (subscriptable|iterable)|cannot unpack non-iterable (int|float)|object of type '(int|float)' has no len"
+    r"|must be Tensor, not function|unsupported operand type\(s\) .*'function'|'function' object has no attribute"
+)
+"""Pattern of the message of an exception because of a number where a shape is read, or of a function where an array is."""
+
+
+def _is_given_another_kind(trial: Trial) -> bool:
+    """Return True for what raised because it was given a number or a function, and reads a shape or an array under a name of its own."""
+    call = trial.call
+    errors = [each.error for each in trial.answers if isinstance(each, Raised)]
+    if not any(isinstance(each, TypeError | AttributeError) and re.search(OTHER_KIND, str(each)) for each in errors):
+        return False
+    roles = dict(call.binding.role_of) | (dict(call.construction.constructor.role_of) if isinstance(call, InstanceCall) else {})
+    return any(not fits_name(name, role) for name, role in roles.items())
+
+
+def _returns_operand(repair: Repair, call: Call) -> bool:
+    """Return True if a repair of a function of a mask puts its operand in place of what is computed from it: the operand may have another form."""
+    if call.subject.value is None:
+        return False
+    names = {each.name for each in call.subject.parameters}
+    replaced = [(replaced_text(call.subject.text, each), each.replacement.strip()) for each in repair.edits if each.cell is None]
+    return any(
+        (name := new.removeprefix("return ").strip()) in names and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.", old) is not None
+        for old, new in replaced
+    )
+
+
+def _rests_on_one_number(repair: Repair, trial: Trial) -> bool:
+    """Return True if a repair makes one whole number of several, for one probe: many changes give the right one by coincidence."""
+    if repair.num_probes > 1:
+        return False
+    parts = [numpy.asarray(part) for each in trial.answers if isinstance(each, tuple) for part in each]
+    return bool(parts) and all(part.dtype.kind in "iu" and part.size == 1 for part in parts)
