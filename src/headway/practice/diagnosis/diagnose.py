@@ -246,7 +246,8 @@ def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[
     candidates = [] if any(trial.matches() for trial in _fullest(trials)) else trials
     candidates = [trial for trial in candidates if trial.has_answers and not trial.matches() and not _is_misread(trial)]
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
-        candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
+        most = max((trial.num_matching() for trial in candidates), default=0)
+        candidates = [trial for trial in candidates if trial.num_matching() == most]
         candidates.sort(key=lambda trial: (-_num_nearly_explained(trial), sum(each.name is not None for each in trial.conventions)))
     found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
     if way is pairs:  # a pair whose steps raise would explain every misinterpreted call
@@ -263,7 +264,8 @@ NUM_SMALLEST = 2
 def _num_nearly_explained(trial: Trial) -> int:
     """Return the number of the smallest probes that a single mistake explains, such as those of one position, which show few mistakes."""
     smallest = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs))[:NUM_SMALLEST]
-    return max((sum(trial.is_same(*pair, (mistake,)) for pair in smallest) for mistake in trial.exercise.mistakes), default=0)
+    explaining = [trial.explaining(*pair) for pair in smallest]
+    return max((sum(mistake in each for each in explaining) for mistake in frozenset().union(*explaining)), default=0)
 
 
 def _is_misread(trial: Trial) -> bool:
@@ -306,7 +308,8 @@ def _simplest(found: Sequence[Explanation]) -> Trial:
 def _least_raised(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials in which the fewest calls raised."""
     shares = [trial.num_raised() / len(trial.probes) for trial in trials]
-    return [trial for trial, share in zip(trials, shares, strict=True) if share == min(shares)]
+    least = min(shares, default=0.0)
+    return [trial for trial, share in zip(trials, shares, strict=True) if share == least]
 
 
 def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:

@@ -92,12 +92,20 @@ POST_NORM = optional(
     Convention(TEXTS["post_norm"], steps={"connect": post_norm}, without="mlp", source=r"(?i)deep_?norm|\bpost[-_ ]?(norm|ln)\b"),
 )
 """A block whose name or source says so, and a class that says nothing of another order, as in GPT-2: both orders have their models."""
+UNWRITTEN = r"rms|\bjax\b|flax|finfo|\*\* *-|import[^\n]*norm"
+"""Pattern of a file that may have an epsilon other than 1e-5 without its digits: those of libraries, powers, and norms of other files."""
+
 EPSILONS = optional(
     *(
-        Convention(TEXTS["eps_of_norms"].format(eps=eps), steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)})
-        for eps in (1e-6, 1e-8, 1e-12)
+        Convention(
+            TEXTS["eps_of_norms"].format(eps=10.0**-exponent),
+            steps={"norm": lambda x, norm, eps=10.0**-exponent: layer_norm(x, norm, eps=eps)},
+            file_source=rf"e-0*{exponent}\b|0\.0{{{exponent - 1}}}1|{UNWRITTEN}",
+        )
+        for exponent in (6, 8, 12)
     )
 )
+"""Epsilons of norms other than 1e-5, for files that may have them."""
 
 
 def weights(random: Any, width: int, inner: int) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -61,6 +62,33 @@ class Comparisons:
         return self._found[key][2]
 
 
+FAR = 0.1
+"""Difference, as a share of the largest number, above which outputs differ under every tolerance."""
+
+
+class OutputsOfMistakes:
+    """Outputs of the definition with each known mistake for one probe, to find at once which may be near another output."""
+
+    def __init__(self, outputs: Sequence[tuple[Mistake, Any]]) -> None:
+        of_numbers = [pair for pair in outputs if isinstance(pair[1], numpy.ndarray) and pair[1].dtype.kind in "biuf"]
+        self._others = [mistake for mistake, output in outputs if not any(mistake is each for each, _ in of_numbers)]
+        self._by_shape: dict[tuple[int, ...], tuple[list[Mistake], Any]] = {}
+        for shape in {output.shape for _, output in of_numbers}:
+            alike = [(mistake, output) for mistake, output in of_numbers if output.shape == shape]
+            stacked = numpy.stack([numpy.ravel(output).astype(numpy.float64) for _, output in alike])
+            self._by_shape[shape] = [mistake for mistake, _ in alike], stacked
+
+    def near(self, answer: Any) -> list[Mistake]:
+        """Return the mistakes whose output is not far from this array, and those whose output is no array of numbers."""
+        if answer.shape not in self._by_shape:
+            return self._others
+        mistakes, stacked = self._by_shape[answer.shape]
+        with numpy.errstate(all="ignore"):
+            bounds = FAR * (1e-6 + numpy.abs(stacked).max(1, keepdims=True, initial=0.0))
+            is_far = (numpy.abs(stacked - numpy.ravel(answer)) > bounds).any(1)
+        return [*itertools.compress(mistakes, ~is_far), *self._others]
+
+
 @dataclass(eq=False)
 class Memory:
     """Results that all trials of a subject share.
@@ -69,6 +97,8 @@ class Memory:
     inputs      a probe's inputs as the function received them, by array library and probe
     compared    comparisons of outputs
     avoided     known mistakes that correct outputs show to be absent, by conventions, rounding and the names of their probes
+    explaining  outputs with the known mistakes that explain them, by conventions, rounding, probe and identity
+    of_mistakes  outputs of the known mistakes, by conventions and probe
     of_avoided  outputs with True for those of such a mistake, by the same, their probe and their identity
     measured    measured numbers as mistakes, by recovery, binding and conventions
     num_pairs   pairs of mistakes that may still be tried
@@ -80,6 +110,8 @@ class Memory:
     inputs: dict[tuple[str, str], Inputs] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons)
     avoided: dict[Hashable, list[Mistake]] = field(default_factory=dict)
+    explaining: dict[Hashable, tuple[Any, frozenset[Mistake]]] = field(default_factory=dict)
+    of_mistakes: dict[Hashable, OutputsOfMistakes] = field(default_factory=dict)
     of_avoided: dict[Hashable, tuple[Any, bool]] = field(default_factory=dict)
     measured: dict[tuple[Recovery, Any, tuple[Convention, ...]], Mistake | None] = field(default_factory=dict)
     num_pairs: int = NUM_PAIRS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
-from headway.practice.diagnosis.checks.memory import Memory, listed_outputs
+from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
 from headway.practice.diagnosis.reading.errors import asks_for_mask
 from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
@@ -272,6 +272,24 @@ class Trial:
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
         """Return True if the first output equals that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
+
+    def explaining(self, probe: Probe, answer: Any) -> frozenset[Mistake]:
+        """Return the known mistakes that explain one output; trials with the same output share it."""
+        key = (self._with_steps, self.decimals, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
+        if key not in self.memory.explaining:
+            found = frozenset(each for each in self._near(probe, answer) if self.is_same(probe, answer, (each,)))
+            self.memory.explaining[key] = answer, found
+        return self.memory.explaining[key][1]
+
+    def _near(self, probe: Probe, answer: Any) -> Iterable[Mistake]:
+        """Return the known mistakes without those whose output is far from this one; all are compared at once."""
+        if not isinstance(answer, numpy.ndarray) or answer.dtype.kind not in "biuf" or self.decimals is not None:
+            return self.exercise.mistakes
+        outputs = self.memory.of_mistakes.get((self._with_steps, probe.name))
+        if outputs is None:
+            outputs = OutputsOfMistakes([(each, self.expected(probe, (each,))) for each in self.exercise.mistakes])
+            self.memory.of_mistakes[self._with_steps, probe.name] = outputs
+        return outputs.near(answer)
 
     def excludes(self, mistake: Mistake) -> bool:
         """Return True if a mistake needs an operand that the call does not take or code that is not there, or belongs to the default convention.
