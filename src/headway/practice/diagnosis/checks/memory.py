@@ -96,10 +96,8 @@ class Memory:
     outputs     the learner's outputs, and those of the definition with measured mistakes
     inputs      a probe's inputs as the function received them, by array library and probe
     compared    comparisons of outputs
-    avoided     known mistakes that correct outputs show to be absent, by conventions, rounding and the names of their probes
     explaining  outputs with the known mistakes that explain them, by conventions, rounding, probe and identity
     of_mistakes  outputs of the known mistakes, by conventions and probe
-    of_avoided  outputs with True for those of such a mistake, by the same, their probe and their identity
     measured    measured numbers as mistakes, by recovery, binding and conventions
     num_pairs   pairs of mistakes that may still be tried
     num_calls   calls of the learner's function
@@ -109,10 +107,8 @@ class Memory:
     outputs: Outputs = field(default_factory=Outputs)
     inputs: dict[tuple[str, str], Inputs] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons)
-    avoided: dict[Hashable, list[Mistake]] = field(default_factory=dict)
     explaining: dict[Hashable, tuple[Any, frozenset[Mistake]]] = field(default_factory=dict)
     of_mistakes: dict[Hashable, OutputsOfMistakes] = field(default_factory=dict)
-    of_avoided: dict[Hashable, tuple[Any, bool]] = field(default_factory=dict)
     measured: dict[tuple[Recovery, Any, tuple[Convention, ...]], Mistake | None] = field(default_factory=dict)
     num_pairs: int = NUM_PAIRS
     num_calls: int = 0

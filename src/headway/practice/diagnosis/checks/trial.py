@@ -158,30 +158,15 @@ class Trial:
 
     def _is_of_avoided(self, probe: Probe, answer: Any) -> bool:
         """Return True for the output of a known mistake that some correct output shows to be absent."""
-        key = (self._proof, probe.name, id(answer))  # outputs are kept, so that no other one gets its identity
-        if key not in self.memory.of_avoided:
-            self.memory.of_avoided[key] = answer, any(self.is_same(probe, answer, (each,)) for each in self._avoided)
-        return self.memory.of_avoided[key][1]
-
-    @property
-    def _avoided(self) -> list[Mistake]:
-        """The known mistakes that some correct output shows to be absent."""
-        if self._proof not in self.memory.avoided:
-            right = [probe for probe in self.probes if probe.name in self._names_of_right]
-            self.memory.avoided[self._proof] = [
-                each for each in self.exercise.mistakes if not all(self.is_same(probe, self.expected(probe), (each,)) for probe in right)
-            ]
-        return self.memory.avoided[self._proof]
+        right = [other for other in self.probes if other.name in self._names_of_right]
+        return any(
+            not all(self.is_same(other, self.expected(other), (mistake,)) for other in right) for mistake in self.explaining(probe, answer)
+        )
 
     @cached_property
     def _names_of_right(self) -> tuple[str, ...]:
         """The names of the probes whose outputs are correct."""
         return tuple(probe.name for probe, answer in zip(self.probes, self.answers, strict=True) if self.is_same(probe, answer))
-
-    @cached_property
-    def _proof(self) -> Hashable:
-        """The correct outputs, which show what is absent."""
-        return self._with_steps, self.decimals, self._names_of_right
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask, or a causal one."""
@@ -248,8 +233,14 @@ class Trial:
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
     def matches_without_refused(self) -> bool:
-        """Return True if every output equals the definition's apart from the refused ones; False at once if that for required inputs does not."""
-        return not self.is_wrong_where_required and self.without_refused().matches()
+        """Return True if every output equals the definition's apart from the refused ones; False at once if another kind has a wrong one."""
+        pairs = [*zip(self.probes, self.answers, strict=True)]
+        refused = {probe.beyond for probe, answer in pairs if _is_refusal(probe, answer)}
+        is_wrong = any(
+            not (isinstance(answer, Raised) or probe.beyond in refused or probe.within in refused or self.is_same(probe, answer))
+            for probe, answer in pairs
+        )
+        return self.has_answers and not is_wrong and self.without_refused().matches()
 
     @cached_property
     def is_wrong_where_required(self) -> bool:
