@@ -12,6 +12,7 @@ from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
@@ -60,14 +61,27 @@ OTHER_KIND = (
 """Pattern of the message of an exception because of a number where a shape is read, or of a function where an array is."""
 
 
+OF_KIND = (
+    r"'(Tensor|Parameter|ndarray|ArrayImpl|array|int|float|bool|NoneType|list|tuple|str|dict|function|method)' object (is not|has no|cannot|does not)"
+    r"|must be [\w. ]+, not|unsupported operand type|not supported between instances|cannot be interpreted as|0-d (tensor|array)"
+)
+"""Pattern of the message of an exception because of the kind of a value."""
+
+
 def _is_given_another_kind(trial: Trial) -> bool:
-    """Return True for what raised because it was given a number or a function, and reads a shape or an array under a name of its own."""
+    """Return True for what raised because of the kind of a value that it was given under a name of its own: it may expect another one."""
     call = trial.call
-    errors = [each.error for each in trial.answers if isinstance(each, Raised)]
-    if not any(isinstance(each, TypeError | AttributeError) and re.search(OTHER_KIND, str(each)) for each in errors):
-        return False
-    roles = dict(call.binding.role_of) | (dict(call.construction.constructor.role_of) if isinstance(call, InstanceCall) else {})
-    return any(not fits_name(name, role) for name, role in roles.items())
+    roles = [*call.binding.role_of.items()]
+    held = [*call.construction.constructor.role_of.items()] if isinstance(call, InstanceCall) else []
+    own = [name for name, role in roles if not fits_name(name, role)]
+    own_held = [name for name, role in held if not fits_name(name, role)]
+    errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, TypeError | AttributeError)]
+    if any(re.search(OTHER_KIND, str(each)) for each in errors):
+        return bool(own or own_held)
+    frames = [own_frame(each, call.subject) for each in errors if re.search(OF_KIND, str(each))]
+    lines = [line_in(call.subject, frame.tb_lineno) for frame in frames if frame is not None]
+    patterns = [rf"(?<!\.){name}\b" for name in own] + [rf"(?<!\.)(self\.)?{name}\b" for name in own_held]
+    return any(re.search(pattern, line) for pattern in patterns for line in lines)
 
 
 def _returns_operand(repair: Repair, call: Call) -> bool:
