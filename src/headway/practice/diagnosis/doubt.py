@@ -137,13 +137,18 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention, or positions, whose name or code says that they are of another kind."""
+    """Return True for a wrong attention, positions or encoding of text, whose name or code says that they are of another kind."""
+    if verdict.exercise in ("bpe_encode", "bpe_tokenizer") and verdict.status == "wrong" and verdict.trial is not None:
+        return re.search(FEWEST_TOKENS, verdict.trial.call.subject.code) is not None
     is_one = "attention" in verdict.exercise or verdict.exercise in POSITIONS
     if verdict.status != "wrong" or not is_one or verdict.trial is None:
         return False
     is_named = re.search(VARIANTS, f"{snake(verdict.subject)} {verdict.subject.lower()}") is not None
     return is_named or ("attention" in verdict.exercise and re.search(OF_RELATIVE, verdict.trial.call.subject.code) is not None)
 
+
+FEWEST_TOKENS = r"(?i)viterbi|\bdp\[[^\n]*(=|<|>)[^\n]*\bdp\[|unigram_?(lm|model|log)|log_?probs?\["
+"""Pattern of the code of a tokenizer that looks for the best division of a text among all, with dynamic programming."""
 
 OF_RELATIVE = (
     r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
