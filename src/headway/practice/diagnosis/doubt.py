@@ -104,6 +104,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
+        or _lacks_own_array(verdict)
+        or _rotates_groups(verdict)
         or _is_given_nothing(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
@@ -165,6 +167,27 @@ def _lacks_library(verdict: Verdict) -> bool:
     if subject is None or not isinstance(error, TypeError | AttributeError):
         return False
     return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
+
+
+def _lacks_own_array(verdict: Verdict) -> bool:
+    """Return True if a repair changes what raised for an array in place of a tensor whose class is in another file of its author."""
+    error, trial = raised(verdict, ("could not run", "wrong")), verdict.trial
+    if trial is None or verdict.repair is None or not isinstance(error, TypeError | AttributeError):
+        return False
+    return re.search(OWN_ARRAY, trial.call.subject.file_source) is not None
+
+
+OWN_ARRAY = (
+    r"(?m)^ *from +(?!(torch|typing|jax|jaxtyping|numpy|mlx|tensorflow)\b)[.\w]+ +import +(\(\s*)?([\w, ]*, *)?(Tensor|Value|Variable)\b"
+)
+"""Pattern of the import of a tensor's class from a file."""
+
+
+def _rotates_groups(verdict: Verdict) -> bool:
+    """Return True for a wrong rotation that counts the positions of its queries along an axis before that of groups of heads, which they have."""
+    if verdict.exercise != "rotary" or verdict.trial is None:
+        return False
+    return re.search(r"\bx?q\w*\.shape\[-[4-9]\]", verdict.trial.call.subject.code) is not None
 
 
 def _is_given_nothing(verdict: Verdict) -> bool:
