@@ -121,7 +121,9 @@ def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parame
         def __init__(self, **given: Any) -> None:
             self._shared = {config.name: given[config.name]} if config else {}
             arrays = {name: arrays_of(read.tree, given, read.owner) for name, read in trees.items()}
-            self.params = mapped(lambda leaf: leaf if isinstance(leaf, int | float) else from_numpy(leaf.astype(DTYPES[library]), library), arrays)
+            self.params = mapped(
+                lambda leaf: leaf if isinstance(leaf, int | float) else from_numpy(leaf.astype(DTYPES[library]), library), arrays
+            )
 
         def __call__(self, **given: Any) -> Any:
             return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **self._shared, **given)
