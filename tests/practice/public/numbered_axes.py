@@ -198,4 +198,37 @@ def forward_embedding(e: Embedding, x: Array) -> Array:
 """,
         (("axis=0", "axis=1"), ("e.weight, x", "e.weight, x + 1")),
     ),
+    Program(
+        "SelfAttention",
+        "self_attention",
+        """
+import torch
+from torch import nn
+
+class General(nn.Module):
+    def __init__(self, given, returned):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(*given, *returned))
+        self.bias = nn.Parameter(torch.zeros(*returned))
+
+    def forward(self, x, axes):
+        return torch.tensordot(x, self.weight, dims=axes) + self.bias
+
+class SelfAttention(nn.Module):
+    def __init__(self, in_dim, heads=8):
+        super().__init__()
+        width = in_dim // heads
+        self.root = width ** 0.5
+        self.query = General((in_dim,), (heads, width))
+        self.key = General((in_dim,), (heads, width))
+        self.value = General((in_dim,), (heads, width))
+        self.out = General((heads, width), (in_dim,))
+
+    def forward(self, x):
+        q, k, v = (each(x, ([2], [0])).permute(0, 2, 1, 3) for each in (self.query, self.key, self.value))
+        weights = torch.softmax(q @ k.transpose(-2, -1) / self.root, dim=-1)
+        return self.out((weights @ v).permute(0, 2, 1, 3), ([2, 3], [0, 1]))
+""",
+        (("self.root = width", "self.root = in_dim"), ("dim=-1", "dim=-2"), ("(weights @ v)", "(weights @ q)")),
+    ),
 )
