@@ -119,11 +119,8 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-SAYS_AROUND_0 = (
-    r"\A(?![\s\S]*\bones(_like)?\()[\s\S]*"
-    r"(gemma|qwen[ _-]?3[ _.-]?(5|next)|zero[ _-]?cent|unit[ _-]?offset|#[^\n]*\(1(\.0?)? *\+ *\w*(weight|scale|gamma|gain))"
-)
-"""Pattern of the source of a norm whose docstring or comments name a model whose weights are stored around 0, or 1 + weight; it stores none at 1."""
+SAYS_AROUND_0 = r"\A(?![\s\S]*\bones(_like)?\()[\s\S]*(gemma|qwen[ _-]?3[ _.-]?(5|next)|zero[ _-]?cent|unit[ _-]?offset)"
+"""Pattern of the source of a norm whose docstring or comments name a model whose weights are stored around 0; it stores none at 1."""
 
 PLACES = optional(
     Convention(TEXTS["eps_outside"], steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps}),
