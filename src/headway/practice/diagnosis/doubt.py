@@ -104,6 +104,8 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_no_bias(verdict)
         or _is_variant(verdict)
         or _lacks_library(verdict)
+        or _lacks_own_array(verdict)
+        or _rotates_groups(verdict)
         or _is_given_nothing(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
@@ -137,13 +139,18 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention, or positions, whose name or code says that they are of another kind."""
+    """Return True for a wrong attention, positions or encoding of text, whose name or code says that they are of another kind."""
+    if verdict.exercise in ("bpe_encode", "bpe_tokenizer") and verdict.status == "wrong" and verdict.trial is not None:
+        return re.search(FEWEST_TOKENS, verdict.trial.call.subject.code) is not None
     is_one = "attention" in verdict.exercise or verdict.exercise in POSITIONS
     if verdict.status != "wrong" or not is_one or verdict.trial is None:
         return False
     is_named = re.search(VARIANTS, f"{snake(verdict.subject)} {verdict.subject.lower()}") is not None
     return is_named or ("attention" in verdict.exercise and re.search(OF_RELATIVE, verdict.trial.call.subject.code) is not None)
 
+
+FEWEST_TOKENS = r"(?i)viterbi|\bdp\[[^\n]*(=|<|>)[^\n]*\bdp\[|unigram_?(lm|model|log)|log_?probs?\["
+"""Pattern of the code of a tokenizer that looks for the best division of a text among all, with dynamic programming."""
 
 OF_RELATIVE = (
     r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"
@@ -160,6 +167,27 @@ def _lacks_library(verdict: Verdict) -> bool:
     if subject is None or not isinstance(error, TypeError | AttributeError):
         return False
     return re.search(rf"(?m)^ *(import|from) ({'|'.join(OTHER_LIBRARIES)})\b", subject.file_source) is not None
+
+
+def _lacks_own_array(verdict: Verdict) -> bool:
+    """Return True if a repair changes what raised for an array in place of a tensor whose class is in another file of its author."""
+    error, trial = raised(verdict, ("could not run", "wrong")), verdict.trial
+    if trial is None or verdict.repair is None or not isinstance(error, TypeError | AttributeError):
+        return False
+    return re.search(OWN_ARRAY, trial.call.subject.file_source) is not None
+
+
+OWN_ARRAY = (
+    r"(?m)^ *from +(?!(torch|typing|jax|jaxtyping|numpy|mlx|tensorflow)\b)[.\w]+ +import +(\(\s*)?([\w, ]*, *)?(Tensor|Value|Variable)\b"
+)
+"""Pattern of the import of a tensor's class from a file."""
+
+
+def _rotates_groups(verdict: Verdict) -> bool:
+    """Return True for a wrong rotation that counts the positions of its queries along an axis before that of groups of heads, which they have."""
+    if verdict.exercise != "rotary" or verdict.trial is None:
+        return False
+    return re.search(r"\bx?q\w*\.shape\[-[4-9]\]", verdict.trial.call.subject.code) is not None
 
 
 def _is_given_nothing(verdict: Verdict) -> bool:

@@ -186,6 +186,35 @@ def _layers(inputs: Inputs) -> Inputs:
     return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
 
 
+def _of_one_width(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with the outer width as large as the inner one, filled with zeros; None if it is larger."""
+    inner, outer = inputs["up_weight"].shape
+    if outer > inner:
+        return None
+
+    def widened(name: str, *axes: tuple[int, int]) -> Any:
+        return numpy.pad(inputs[name], [(0, 0)] * (inputs[name].ndim - len(axes)) + list(axes))
+
+    room = (0, inner - outer)
+    found = inputs | {"x": widened("x", room), "up_weight": widened("up_weight", room), "down_weight": widened("down_weight", room, (0, 0))}
+    found |= {"down_bias": widened("down_bias", room)} if inputs.get("down_bias") is not None else {}
+    return found | {name: inner for name in ("hidden_size", "output_size") if name in inputs}
+
+
+def _narrow(answer: Any, inputs: Inputs) -> Any:
+    """Return an output without the room that the outer width has been given."""
+    if isinstance(answer, tuple) and answer:
+        return (_narrow(answer[0], inputs), *answer[1:])
+    return answer[..., : inputs["x"].shape[-1]] if numpy.ndim(answer) else answer
+
+
+OF_ONE_WIDTH = (
+    r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
+    r"[\s\S]*\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+)
+"""Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
+
+
 def transposed(*names: str) -> Any:
     """Return an encoding with these weights as (in, out)."""
     return lambda inputs: inputs | {name: numpy.ascontiguousarray(inputs[name].T) for name in names if inputs.get(name) is not None}
@@ -235,6 +264,7 @@ EXERCISE = Exercise(
                 undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
+            Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
         (*wrapped(feed_forward_example("up")), ADDED),

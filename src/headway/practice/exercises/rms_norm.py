@@ -119,6 +119,9 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+SAYS_AROUND_0 = r"\A(?![\s\S]*\bones(_like)?\()[\s\S]*(gemma|qwen[ _-]?3[ _.-]?(5|next)|zero[ _-]?cent|unit[ _-]?offset)"
+"""Pattern of the source of a norm whose docstring or comments name a model whose weights are stored around 0; it stores none at 1."""
+
 PLACES = optional(
     Convention(TEXTS["eps_outside"], steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps}),
     Convention(TEXTS["eps_as_bound"], steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)}),
@@ -150,7 +153,12 @@ EXERCISE = Exercise(
             Convention(
                 TEXTS["weights_stored_around_0"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
-                file_source=r"\bclass \w*(?-i:Gemma)\w*",
+                file_source=r"\bclass \w*(?-i:Gemma|Qwen3_?(5|Next))\w*",
+            ),
+            Convention(
+                TEXTS["weights_stored_around_0"],
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                source=SAYS_AROUND_0,
             ),
             Convention(
                 TEXTS["weights_stored_around_0"],

@@ -217,6 +217,12 @@ _SEQUENCE_FIRST = partial(Convention, TEXTS["sequence_first"], encode=_rows_firs
 SHAPE_OF_BATCH = r"[\[(] *(batch\w*|bs|b|n) *[,x×] *(seq\w*|src\w*|tgt\w*|\w*len\w*|s|t|l) *[,x×]"
 """Pattern of the shape of sequences with the batch first, in a comment: (batch, positions, width)."""
 
+AXIS_OF_ONE = (
+    r"zeros\(\(?[\w.]+, *1, *[\w.]+\)|\[: *\w+\.(size\(0\)|shape\[0\])\]\.unsqueeze\(1\)"
+    r"|\b(pe|\w*(emb|enc|table)\w*) *= *[\w.]+\.unsqueeze\((-2|1)\)[\s\S]*\[: *\w+\.(size\(0\)|shape\[0\])"
+)
+"""Pattern of a table with an axis of one after the positions, for a batch."""
+
 WIDTHS = (Convention(decode=_refused),)
 AXES = optional(
     Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
@@ -253,7 +259,7 @@ TAKES = optional(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*unsqueeze\(0\)\.transpose\(0, *1\)",
     ),
     _SEQUENCE_FIRST(
-        source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*(zeros\(\(?[\w.]+, *1, *[\w.]+\)|\[: *\w+\.(size\(0\)|shape\[0\])\]\.unsqueeze\(1\))",
+        source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*({AXIS_OF_ONE})",
         file_source=rf"\A(?![\s\S]*(batch_first *= *True|{SHAPE_OF_BATCH}))",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,17 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
+from headway.practice.diagnosis.adapters.optimizer_settings import (
+    DECAY_ROLE,
+    OF_MOMENTUM,
+    RATE_ROLE,
+    SETTINGS,
+    configs,
+    decays_rate,
+    keyed_settings,
+    rates_of_moments,
+    turned_off,
+)
 from headway.practice.diagnosis.adapters.parameter_holders import Layer, Model, Parameter, layers_of
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
@@ -23,7 +34,6 @@ from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
 from headway.practice.recipes.toy_model import OwnData
-from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
@@ -40,13 +50,6 @@ METHODS = (
     "update_parameters",
     "calculate_update",
 )
-ROLES = Roles("optimizers")
-RATE_ROLE = ROLES("learning_rate")
-DECAY_ROLE = ROLES("weight_decay")
-SETTINGS = (RATE_ROLE, ROLES("beta1"), ROLES("beta2"), ROLES("betas"), ROLES("eps"), DECAY_ROLE)
-OF_MOMENTUM = (RATE_ROLE, *ROLES.each("momentum", "dampening", "nesterov"), DECAY_ROLE)
-"""Settings of Adam, and of stochastic gradient descent."""
-
 PARAMS = Role(
     "points",
     tuple(
@@ -77,7 +80,10 @@ HOLDS = ("list", "dict", "single")
 OF_SEVERAL = r"\b(zip|enumerate)\((self\.)?param"
 """Source of a class that loops over its parameters: the elements of one array are none."""
 
-PAIRS = r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
+PAIRS = (
+    r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
+    r"|\bfor (_|n|k|\w*(name|key)), *\w+ in (self\.)?_*\w*(param\w*|weights|variables)\b(?!\.|\()"
+)
 """Pattern of the source that takes a list of names with arrays."""
 
 OBJECTS = {
@@ -86,9 +92,6 @@ OBJECTS = {
     "layer": r"\blayer\.|\b(hasattr|getattr)\([\w.]+, *['\"](weights?|bias)['\"]",
 }
 """Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
-
-CONFIG = r"(cli_?)?args|cfg|(optim_)?config|hparams|settings|options|opts"
-"""Pattern of the name of a parameter that holds settings."""
 
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
@@ -166,7 +169,7 @@ class OptimizerCall(Call):
         }
         held = {
             name: SimpleNamespace(**{field: known[role] for field, role in fields.items()})
-            for name, fields in _configs(self.subject).items()
+            for name, fields in configs(self.subject).items()
         }
         return turned_on | dict(self.turned_off) | held | {name: self._scalar(known[role]) for role, name in self.settings.items()}
 
@@ -472,14 +475,15 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     taken_settings = keyed_settings(subject) or subject.parameters
     named = bind_parameters([each.replace(default=None) for each in taken_settings], OF_MOMENTUM if "momentum" in roles else SETTINGS)
     assert named is not None  # every parameter has a default
-    settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
+    settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not decays_rate(subject, name)}
+    settings |= rates_of_moments(subject, settings) if "beta1" in roles else {}
     of_rate = [
         each.name for each in subject.parameters if each.name not in named.role_of and re.search(r"(?<!decay)_(lr|rate)$", each.name)
     ]
     settings |= {RATE_ROLE.name: of_rate[0]} if len(of_rate) == 1 and RATE_ROLE.name not in settings else {}
     if {"betas", "beta2"} <= set(settings):  # `beta` next to `beta2` is the first of the two
         settings["beta1"] = settings.pop("betas")
-    in_configs = {role for fields in _configs(subject).values() for role in fields.values()}
+    in_configs = {role for fields in configs(subject).values() for role in fields.values()}
     reached = set(settings) | in_configs | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
@@ -491,8 +495,8 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
             *(["pairs"] if re.search(PAIRS, source) else []),
             *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
         )
-        turned_off = _turned_off(subject, settings.values()) if "momentum" in roles else {}
-        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=turned_off) for form in forms]
+        off = turned_off(subject, settings.values()) if "momentum" in roles else {}
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=off) for form in forms]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:
         forms = ("single",) if keyed_settings(subject) else ("dict", "single")
@@ -503,46 +507,6 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
-
-
-KEY = r"(?:\[|\.(?:get|setdefault)\()['\"](\w+)['\"]"
-"""Pattern of a key that is read from a dict, or given a default."""
-
-
-def keyed_settings(subject: Subject) -> list[inspect.Parameter]:
-    """Return a parameter for each key of the dict that holds a function's settings and its state, such as CS231n's `config`; none without one."""
-    names = [] if inspect.isclass(subject.value) else [each.name for each in subject.parameters if re.fullmatch(CONFIG, each.name)]
-    keys = dict.fromkeys(key for name in names for key in re.findall(rf"\b{name}{KEY}", subject.own_source))
-    return [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in keys]
-
-
-def _configs(subject: Subject) -> dict[str, dict[str, str]]:
-    """Return the required parameters that hold settings as attributes, with the role of each attribute that the source reads."""
-    names = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
-    read = {name: re.findall(rf"\b{name}\.(?!get\b|setdefault\b)(\w+)", subject.own_source) for name in names}
-    return {
-        name: {each: role.name for each in fields for role in SETTINGS if fits_name(each, role)} for name, fields in read.items() if fields
-    }
-
-
-A_RATE = r"(lr|rate|alpha|eta)\b"
-"""Pattern of the end of a name of the learning rate."""
-
-
-def _decays_rate(subject: Subject, name: str) -> bool:
-    """Return True if a decay multiplies the number of steps: it is that of the learning rate."""
-    multiplied = rf"\b{name} *\*\*? *(self\.)?(iter|step|epoch|t\b)|{A_RATE} *(\*=|= *(self\.)?\w*{A_RATE} *\*) *(self\.)?{name}\b"
-    return re.search(multiplied, subject.own_source) is not None
-
-
-def _turned_off(subject: Subject, settings: Collection[str]) -> dict[str, float]:
-    """Return values without effect for the other settings with numbers as defaults: a limit of gradients, a decay of the learning rate."""
-    numbers = [each for each in subject.parameters if type(each.default) in (int, float) and each.name not in settings]
-    found = {each.name: 1e9 for each in numbers if re.search(r"clip|max_(grad_)?norm", each.name)}
-    for name in (each.name for each in numbers if "decay" in each.name):
-        is_factor = re.search(rf"\*= *(self\.)?{name}\b|{A_RATE} *\* *(self\.)?{name}\b|\b{name} *\*\*", subject.own_source)
-        found[name] = 1.0 if is_factor else 0.0
-    return found
 
 
 def _roles_of(subject: Subject) -> set[str]:

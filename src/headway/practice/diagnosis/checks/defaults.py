@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway.practice.diagnosis.adapters.optimizers import OF_MOMENTUM, SETTINGS
+from headway.practice.diagnosis.adapters.optimizer_settings import OF_MOMENTUM, SETTINGS
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Role

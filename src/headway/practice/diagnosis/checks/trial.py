@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -30,6 +31,9 @@ AXES_OF_MATRIX = (
     r"\A(?=[\s\S]*(shape\[0\]|size\(0\)))(?=[\s\S]*(shape\[1\]|size\(1\)))(?![\s\S]*(shape\[|size\(|axis *= *|dim *= *)(-|[2-9]))"
 )
 """Pattern of a function that reads the sizes of a matrix, and no axis after them or from the end."""
+
+THIRD_OF_THREE = r"\A(?![\s\S]*(head|\bmha\b|4-?d\b|(shape\[|size\(|(dim|axis) *= *)3))[\s\S]*(shape\[2\]|size\(2\))"
+"""Pattern of the source of a function without heads that reads the last of three axes by its number."""
 
 FEWEST_MASKED = 2
 """Outputs with masks of a function that refuses to be called without one."""
@@ -188,8 +192,15 @@ class Trial:
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
     def within_branches(self) -> Trial:
-        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number."""
-        source = self.call.subject.own_source
+        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number.
+
+        Of a function that nothing in its file calls, also those with more than three axes if it reads the last of three by its number.
+        """
+        subject = self.call.subject
+        source = subject.own_source
+        if inspect.isfunction(subject.value) and re.search(THIRD_OF_THREE, source, re.IGNORECASE):
+            is_called = len(re.findall(rf"\b{subject.short_name}\(", subject.file_source)) > 1
+            return self if is_called else self.within_axes(3)
         compared = re.findall(AXES_COMPARED, source)
         most = max(map(int, compared), default=0)
         most = 2 if most == 1 and re.search(LAST_OF_TWO, source) else most

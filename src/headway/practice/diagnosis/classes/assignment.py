@@ -289,13 +289,19 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
         return (shape[2], shape[0] * shape[1]) == whole or (shape[1], shape[0] * shape[2]) == whole
     shapes = [(shape[0] * parts, *shape[1:])] + ([] if members[0].is_out_first else [(shape[-1] * parts, *shape[:-1])])
     if len(shape) == 3:
-        shapes += [(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1])]
+        shapes += [(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1]), (shape[1] * shape[2], shape[0])]
     return whole in shapes
 
 
 def _is_output_by_head(roles: Sequence[str], shape: Sequence[int]) -> bool:
     """Return True for an output projection with an axis for the heads, which are on its input side."""
     return len(shape) == 3 and 1 not in shape and len(roles) == 1 and roles[0].endswith("output_weight")
+
+
+def _is_input_first(shape: Sequence[int], whole: tuple[int, ...]) -> bool:
+    """Return True for the shape (in, heads, head_dim) of a weight (out, in), and no other shape by heads."""
+    by_head = {(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1])}
+    return whole == (shape[1] * shape[2], shape[0]) and whole not in by_head
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
@@ -387,6 +393,8 @@ def _reshaped(values: Any, shape: tuple[int, ...], content: Contents) -> Any:
         by_head = values.reshape(len(values), shape[0], -1)
         return by_head.transpose(1, 2, 0) if shape[2] == len(values) else by_head.swapaxes(0, 1)
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
+        if _is_input_first(shape, values.shape):
+            return values.T.reshape(shape)
         rows = shape[2] if is_transposed else shape[1]
         heads = values.reshape(shape[0], rows, -1)
         return heads.swapaxes(1, 2) if is_transposed else heads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -219,7 +220,7 @@ def holds_fields(value: Any) -> bool:
         )
     if value is None or inspect.isclass(value) or isinstance(value, ModuleType | str | bytes | int | float | tuple | list | set):
         return False
-    if callable(value) or is_module(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
+    if callable(value) or is_module(value) or hasattr(value, "shape") or hasattr(value, "__array__") or isinstance(value, logging.Logger):
         return False
     held = getattr(value, "__dict__", {})
     return any(isinstance(each, int | float) for name, each in {**class_fields(type(value)), **held}.items() if not name.startswith("_"))

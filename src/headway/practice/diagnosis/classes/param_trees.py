@@ -332,6 +332,15 @@ NUMBERS = {"num_heads": r"(n|num)_?heads?", "num_layers": r"(n|num)_?layers?"}
 """Sizes that a tree may hold next to its arrays, and patterns of their keys."""
 
 
+SETTINGS = {r"(layer_|rms_)?(norm_)?(eps|epsilon)": 1e-6}
+"""Numbers that a tree may hold next to its arrays, by the pattern of their keys."""
+
+
+def setting_of_leaf(path: tuple[str, ...]) -> float | None:
+    """Return the number that a leaf holds which is no size; None for a size and for an array."""
+    return next((number for pattern, number in SETTINGS.items() if path and re.fullmatch(pattern, path[-1].lower())), None)
+
+
 def number_of_leaf(path: tuple[str, ...]) -> str | None:
     """Return the name of the size that a leaf holds; None for an array."""
     return next((name for name, pattern in NUMBERS.items() if path and re.fullmatch(pattern, path[-1].lower())), None)
@@ -368,6 +377,8 @@ def sizes_of(tree: Node, owner: tuple[str, ...] = ()) -> list[str] | None:
     """
     found: dict[str, None] = {}
     for path, siblings in tree.leaves(owner):
+        if setting_of_leaf(path) is not None:
+            continue
         number = number_of_leaf(path)
         sizes = (number,) if number else sizes_of_leaf(path, siblings)
         if not path or sizes is None:
@@ -381,6 +392,8 @@ def arrays_of(tree: Node, sizes: Sizes, path: tuple[str, ...] = (), siblings: Co
     """Return the arrays of a tree, and the sizes next to them, as dicts and lists."""
     if not tree.children and (number := number_of_leaf(path)):
         return sizes[number]
+    if not tree.children and (setting := setting_of_leaf(path)) is not None:
+        return setting
     if not tree.children:
         names = sizes_of_leaf(path, siblings) or ()
         shape = tuple(3 * sizes["hidden_size"] if name == "all_heads" else sizes[name] for name in names)

@@ -89,10 +89,16 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
         if each.default is each.empty and each is not config:
             tree = tree_read(subject.value, each.name, subject.module)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
-                found[each.name] = Read(tree, attention)
+                found[each.name] = _of_class(Read(tree, attention))
             elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))
     return found if all(read.sizes() is not None for read in found.values()) else {}
+
+
+def _of_class(read: Read) -> Read:
+    """Return a tree whose keys say nothing with the name of its class as its owner: `weight` of an RMSNorm, of an Embedding."""
+    form = read.tree.form
+    return replace(read, owner=(*read.owner, form.__name__)) if inspect.isclass(form) and read.sizes() is None else read
 
 
 def _linear_read(subject: Subject) -> dict[str, Read]:
@@ -115,7 +121,9 @@ def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parame
         def __init__(self, **given: Any) -> None:
             self._shared = {config.name: given[config.name]} if config else {}
             arrays = {name: arrays_of(read.tree, given, read.owner) for name, read in trees.items()}
-            self.params = mapped(lambda leaf: leaf if isinstance(leaf, int) else from_numpy(leaf.astype(DTYPES[library]), library), arrays)
+            self.params = mapped(
+                lambda leaf: leaf if isinstance(leaf, int | float) else from_numpy(leaf.astype(DTYPES[library]), library), arrays
+            )
 
         def __call__(self, **given: Any) -> Any:
             return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **self._shared, **given)
