@@ -66,7 +66,7 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
-    others |= _both_tables(subject, roles)
+    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
     bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
     if bound is None or not others:
         return bound
@@ -115,6 +115,19 @@ def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
     tables = next((role for role in roles if role.name == "tables"), None)
     names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
     return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
+
+
+def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of optional numbers whose axes a function reads, which its callers give as arrays: `scale=1`, `scale.ndim == 2`."""
+    return {
+        each.name: Role(f"{NO_EFFECT}{each.name}", neutral=numpy.asarray(float(each.default)))
+        for each in subject.parameters
+        if isinstance(each.default, int | float)
+        and not isinstance(each.default, bool)
+        and not inspect.isclass(subject.value)
+        and not any(fits_name(each.name, role) for role in roles)
+        and re.search(rf"\b{each.name}\.(ndim|shape|dim\(|size\()", subject.code)
+    }
 
 
 def _zeros_like_first(inputs: Inputs) -> Any:
