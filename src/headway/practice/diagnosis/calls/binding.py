@@ -62,8 +62,7 @@ class Binding:
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
-    layers = [each.name for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)]
-    others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
+    others = {name: Role(f"{GIVEN}{name}", size_of=lambda inputs: same) for name in _dropouts_called(subject)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
@@ -72,6 +71,17 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
         return bound
     role_of = {**bound.role_of, **others}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
+
+
+def _dropouts_called(subject: Subject) -> list[str]:
+    """Return the parameters that are layers of dropout, which a function calls."""
+    return [
+        each.name
+        for each in subject.parameters
+        if is_dropout(each.name)
+        and (each.default is each.empty or each.default is None)
+        and re.search(rf"(?<![\w.]){each.name}\(", subject.code.partition(":\n")[2])
+    ]
 
 
 WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"
@@ -120,7 +130,7 @@ def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
 def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of optional numbers whose axes a function reads, which its callers give as arrays: `scale=1`, `scale.ndim == 2`."""
     return {
-        each.name: Role(f"{NO_EFFECT}{each.name}", neutral=numpy.asarray(float(each.default)))
+        each.name: Role(f"{GIVEN}{each.name}", neutral=numpy.asarray(float(each.default)))
         for each in subject.parameters
         if isinstance(each.default, int | float)
         and not isinstance(each.default, bool)
@@ -261,6 +271,9 @@ TABLE = "table of "
 
 NO_EFFECT = "neutral "
 """Start of the names of roles for what has no effect here."""
+
+GIVEN = f"{NO_EFFECT}given "
+"""Start of the names of those roles that are given a value in place of a parameter's default."""
 
 
 def bind_call(

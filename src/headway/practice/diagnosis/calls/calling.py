@@ -17,6 +17,7 @@ from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.calls.binding import (
     CONSTRUCTOR_PREFIX,
+    GIVEN,
     MODES,
     NO_EFFECT,
     Binding,
@@ -282,8 +283,9 @@ class Call:
 
     @cached_property
     def required_names(self) -> set[str]:
-        """Return the parameters without a default."""
-        return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
+        """Return the parameters without a default, and those that are given a value in place of it."""
+        given = {name for name, role in self.binding.role_of.items() if role.name.startswith(GIVEN)}
+        return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty} | given
 
     @cached_property
     def _always_given(self) -> set[str]:
