@@ -102,6 +102,16 @@ LAYOUT = (
     Convention(TEXTS["interleaved"], encode=_operands(lambda x: interleave(*halves(x))), decode=_in_halves),
     Convention(TEXTS["by_turns_in_halves_out"], encode=_operands(lambda x: interleave(*halves(x))), source=r"cat|hstack"),
 )
+BATCHED = Convention(
+    TEXTS["expects_x_batch_seq_len"],
+    encode=_operands(_leading_merged),
+    decode=_as_given,
+    role="x",
+    source=r"(shape\[|size\()1[\])]|^ *\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))",
+)
+JOINS_THIRD = r"(collapse\([^\n]*, *|flatten\((start_dim *= *)?)2 *\)"
+"""Pattern of the source of a function that joins the pairs of an array of three axes."""
+
 AXES = optional(
     Convention(
         TEXTS["positions_before_heads"], encode=_operands(_heads_last), decode=lambda answer, inputs: _each(_heads_last)(answer), role="x"
@@ -119,13 +129,8 @@ AXES = optional(
         role="x",
         source=r"[\[(`] *seq\w* *[,x×] *(batch|bs|b|n)\w*|^\s*seq\w*, *(batch|bs?)\w*,[^\n]*= *\w+\.(shape|size)",
     ),
-    Convention(
-        TEXTS["expects_x_batch_seq_len"],
-        encode=_operands(_leading_merged),
-        decode=_as_given,
-        role="x",
-        source=r"(shape\[|size\()1[\])]|^ *\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))",
-    ),
+    BATCHED,
+    replace(BATCHED, source=JOINS_THIRD, file_source=r"(?m)^ *\w+, *\w+, *\w+ *= *(q|queries|query|x|xq)\.(shape|size\(\))"),
 )
 TURNS = optional(
     Convention(
