@@ -60,12 +60,15 @@ class Binding:
         return [each.name for each in parameters if each.name not in self.role_of or self.role_of[each.name].name.startswith(NO_EFFECT)]
 
 
-def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
-    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
+def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | None:
+    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role.
+
+    style   shape of tables of rotary positions that a function of attention takes
+    """
     others = {name: Role(f"{GIVEN}{name}", size_of=lambda inputs: same) for name in _dropouts_called(subject)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
-    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
+    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
     bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
     if bound is None or not others:
         return bound
@@ -125,6 +128,14 @@ def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
     tables = next((role for role in roles if role.name == "tables"), None)
     names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
     return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
+
+
+def _tables_of_rotation(subject: Subject, roles: Sequence[Role], style: int) -> dict[str, Role]:
+    """Return the roles of the tables of rotary positions that a function of attention requires: `attention(q, k, v, cos, sin)`."""
+    if inspect.isclass(subject.value) or all(role.name != "query" for role in roles):
+        return {}
+    tables = {name: table_for(name, style) for name in _unlisted(subject, roles)}
+    return {name: Role(f"{TABLE}{name}", size_of=table) for name, table in tables.items() if table is not None}
 
 
 def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:

@@ -20,6 +20,7 @@ from headway.practice.diagnosis.calls.binding import (
     GIVEN,
     MODES,
     NO_EFFECT,
+    TABLE,
     Binding,
     bind,
     bind_parameters,
@@ -29,6 +30,7 @@ from headway.practice.diagnosis.calls.binding import (
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
@@ -74,10 +76,18 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
     every = exercise.inputs
     binding = _bound_to_first(subject, exercise, every) or bind(subject, exercise.roles)
     kind = call_class or Call
-    named = [] if binding is None else [kind(subject, binding, library)]
+    named = [] if binding is None else [kind(subject, each, library) for each in _in_all_styles(binding, subject, exercise)]
     if any(call.fits(inputs | call.sizes(inputs)) for call in named for inputs in every):
         return named
     return [*named, *(kind(subject, each, library, is_guessed=True) for each in _bound_as_probes(subject, exercise, every))]
+
+
+def _in_all_styles(binding: Binding, subject: Subject, exercise: Exercise) -> list[Binding]:
+    """Return the binding, and those with the other shapes of tables of rotary positions if a function takes some."""
+    if not any(role.name.startswith(TABLE) for role in binding.role_of.values()):
+        return [binding]
+    styles = (bind(subject, exercise.roles, style) for style in range(NUM_STYLES))
+    return [each for each in styles if each is not None]
 
 
 def _bound_as_probes(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Iterator[Binding]:
