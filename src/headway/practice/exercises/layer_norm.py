@@ -181,11 +181,15 @@ SCALAR = optional(
 )
 """A gain and a shift of one number each, as in a well-known tutorial; a layer of its own."""
 
+GAIN = r"(weight|scale|gamma|gain|self\.g)"
+ZEROS = rf"\b{GAIN}( *:[^=\n]*)? *= *[^,\n]*zeros\w*\((?![^\n]*\+)|{GAIN}['\"], *[\w.]*zeros|zeros_\((self\.)?{GAIN}\b"
+"""Pattern of the source of a norm whose gain is 0 at first."""
+
 AROUND_ZERO = optional(
     Convention(
         TEXTS["weights_stored_around_0"],
         steps={"scale": lambda normed, weight, bias: normed * (1 + weight)},
-        source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
+        source=ZEROS,
     )
 )
 """A gain that is stored as its difference from 1, and initially 0."""

@@ -55,6 +55,9 @@ LIST_OF_NUMBERS = r"(typing\.)?(List|list|Sequence)\[(float|int)( *\| *(float|in
 TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
 """Tensor methods that identify PyTorch code in a file that imports no array library."""
 
+UNLESS_NONE = r"\b{name}( is\b|\)? *[!=]= *None| or\b| and\b| *=(?!=))|\b(if|not|and|or|elif|while) {name}\b"
+"""Pattern of the source of a function that tests whether an operand is given, or sets it, by the operand's name."""
+
 ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
 """Pattern of the source of a function that converts arrays to float32."""
 
@@ -294,8 +297,17 @@ class Call:
     @cached_property
     def required_names(self) -> set[str]:
         """Return the parameters without a default, and those that are given a value in place of it."""
-        given = {name for name, role in self.binding.role_of.items() if role.name.startswith(GIVEN)}
+        given = {name for name, role in self.binding.role_of.items() if role.name.startswith(GIVEN)} | self._arrays_needed
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty} | given
+
+    @cached_property
+    def _arrays_needed(self) -> set[str]:
+        """The parameters of a function that are None by default, but whose elements it takes without a test: `sin_cache[positions]`."""
+        if self.is_instance:
+            return set()
+        code = self.subject.code.partition(":\n")[2]
+        names = [each.name for each in self.parameters if each.default is None and each.name in self.binding.role_of]
+        return {name for name in names if re.search(rf"= *{name}\[", code) and not re.search(UNLESS_NONE.format(name=name), code)}
 
     @cached_property
     def _always_given(self) -> set[str]:

@@ -96,6 +96,14 @@ def _per_sequence(inputs: Inputs) -> Inputs:
     return inputs if positions is None else inputs | {"positions": numpy.asarray(positions)[None]}
 
 
+def _of_each_sequence(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a row of positions for each sequence of the batch; None without a batch."""
+    positions, x = inputs.get("positions"), inputs["x"]
+    if positions is None:
+        return inputs
+    return inputs | {"positions": numpy.repeat(numpy.asarray(positions)[None], len(x), 0)} if x.ndim > 2 else None
+
+
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(TEXTS["halves"]),
@@ -194,6 +202,12 @@ FORMS = optional(
 POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
     Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
+    Convention(
+        TEXTS["positions_in_batch"],
+        encode=_of_each_sequence,
+        role="positions",
+        source=r"\bpos\w*\.(reshape|view|flatten|ravel)\(|\b(reshape|ravel)\(pos",
+    ),
     Convention(encode=_with_positions(False), role="positions"),
     Convention(encode=_with_positions(True), role="positions"),
     Convention(
