@@ -166,6 +166,38 @@ def apply_top_p(logits, top_p):
 """
 """Its documentation says that it takes one distribution."""
 
+OF_TIME = """
+import math
+import torch
+from torch import nn
+
+class SinusoidalPositionEmbeddings(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.half = width // 2
+
+    def forward(self, time):
+        steps = torch.exp(torch.arange(self.half) * -math.log(10000) / (self.half - 1))
+        angles = time[:, None] * steps
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)
+"""
+"""As in models of diffusion, the positions are points in time."""
+
+WITH_A_GATE = """
+import torch
+
+def swish(x, beta=1.0):
+    return x * torch.sigmoid(beta * x)
+
+def glu(x, gate=torch.sigmoid):
+    first, second = x.chunk(2, dim=-1)
+    return first * gate(second)
+
+def swiglu(x):
+    return glu(x, gate=swish)
+"""
+"""The function that splits takes the activation, and another one passes it."""
+
 PROGRAMS = (
     Program(
         "MultiHeadAttention",
@@ -237,4 +269,12 @@ PROGRAMS = (
         OF_ONE_ROW,
         (("before < top_p", "before + probs[order] < top_p"), ("[::-1]", ""), ("kept[order] = ", "kept = ")),
     ),
+    Program(
+        "SinusoidalPositionEmbeddings",
+        "sinusoidal_positions",
+        OF_TIME,
+        (("angles.cos()", "angles.sin()"), ("math.log(10000)", "math.log(1000)"), ("time[:, None] * steps", "time[:, None] + steps")),
+    ),
+    Program("glu", "gated_feed_forward", WITH_A_GATE, (("gate(second)", "second"), ("first * gate", "first + gate"))),
+    Program("swiglu", "gated_feed_forward", WITH_A_GATE, (("gate(second)", "second"), ("gate=swish", "gate=torch.tanh"))),
 )
