@@ -198,6 +198,14 @@ def swiglu(x):
 """
 """The function that splits takes the activation, and another one passes it."""
 
+SAYS_GREEDY = """
+import numpy as np
+
+def sample_token(logits):
+    return np.argmax(logits, axis=-1)  # greedy
+"""
+"""Its comment says that nothing is sampled."""
+
 PROGRAMS = (
     Program(
         "MultiHeadAttention",
@@ -277,4 +285,5 @@ PROGRAMS = (
     ),
     Program("glu", "gated_feed_forward", WITH_A_GATE, (("gate(second)", "second"), ("first * gate", "first + gate"))),
     Program("swiglu", "gated_feed_forward", WITH_A_GATE, (("gate(second)", "second"), ("gate=swish", "gate=torch.tanh"))),
+    Program("sample_token", "sample", SAYS_GREEDY, (("argmax", "argmin"), ("  # greedy", ""))),
 )

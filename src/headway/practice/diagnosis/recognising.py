@@ -95,8 +95,6 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
         return None
-    if likely and likely[0].name == "sample" and is_more_than(subject, "sample"):
-        return None
     if is_of_codes(subject):
         return _first_correct(subject, [each.name for each in likely])
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
@@ -147,16 +145,8 @@ def is_of_codes(subject: Subject) -> bool:
     return is_method and fitting(subject.short_name)[0][:1] in (("bpe_encode",), ("bpe_decode",))
 
 
-def _is_greedy(subject: Subject) -> bool:
-    """Return True for a function of logits alone that says that it takes the most likely token, greedily: it samples nothing on purpose."""
-    return len(subject.parameters) == 1 and re.search(r"(?is)(?=.*greedy).*argmax\(", subject.own_source) is not None
-
-
 def is_more_than(subject: Subject, name: str) -> bool:
-    """Return True for a subject of a part's name that contains the part, or is another: a norm around a layer, a feed-forward that returns
-    probabilities of classes, greedy sampling."""
-    if name == "sample":
-        return _is_greedy(subject)
+    """Return True for a subject of a part's name that contains the part: a norm around a layer, a feed-forward that returns probabilities of classes."""
     if name in NORMS:
         return re.search(AROUND_A_LAYER, subject.code) is not None
     is_classifier = name == "feed_forward" and re.search(CLASSIFIER, subject.own_source) is not None
