@@ -214,7 +214,7 @@ def bind_parameters(
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
-        if role is not None and (_is_small(parameter, role) or (role.is_weight and _is_function(parameter))):
+        if role is not None and (_is_small(parameter, role) or (role.is_weight and _is_function(parameter, role))):
             continue
         if role is not None and role.name == "encoder_mask" and _is_beside_padding(parameter, parameters):
             continue
@@ -254,9 +254,9 @@ def _is_small(parameter: inspect.Parameter, role: Role) -> bool:
     return is_large and len(parameter.name) == 1 and type(parameter.default) is int and parameter.default < SMALL
 
 
-def _is_function(parameter: inspect.Parameter) -> bool:
-    """Return True for a parameter whose default is a function, such as an activation: `gate=sigmoid`."""
-    return parameter.default is not parameter.empty and callable(parameter.default)
+def _is_function(parameter: inspect.Parameter, role: Role) -> bool:
+    """Return True for a parameter whose default is a function, such as an activation: `gate=sigmoid`, other than the one that makes the weight."""
+    return callable(parameter.default) and parameter.default is not parameter.empty and parameter.default is not role.neutral
 
 
 def _is_beside_padding(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter]) -> bool:
