@@ -21,6 +21,7 @@ from tests.practice.public import (
     given_sizes,
     jax_modules,
     joined,
+    keys_and_lengths,
     layers,
     masks_and_positions,
     noise_and_padding,
@@ -72,6 +73,7 @@ MODULES = (
     updates,
     masks_and_positions,
     own_settings,
+    keys_and_lengths,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

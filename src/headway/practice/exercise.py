@@ -69,6 +69,7 @@ class Probe:
     caution  note for a function that is correct on all other probes and wrong on this one, which still counts as correct;
              together with `beyond`: for a function whose output here no known mistake explains
     within   description of the kind of inputs that these belong to, too: a function that rejects it need not take these
+    unless   pattern of the source of functions that these inputs are not meant for
     """
 
     name: str
@@ -76,6 +77,7 @@ class Probe:
     beyond: Message | None = None
     caution: Message | None = None
     within: Message | None = None
+    unless: str | None = None
 
 
 QUIET = EMPTY

@@ -10,7 +10,7 @@ from headway.practice.recipes.attention import CAUSAL_OVER_CONTEXT, MASK_SHAPES,
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import MASKS
-from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
+from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, query_and_keys, two_sequences
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
@@ -110,7 +110,7 @@ EXERCISE = Exercise(
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
     conventions=(
-        optional(Convention(encode=two_sequences, role="context")),
+        optional(Convention(encode=two_sequences, role="context"), Convention(encode=query_and_keys, role="key", without="value")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
         CROSS_WRAPPED,

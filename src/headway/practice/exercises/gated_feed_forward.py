@@ -199,8 +199,8 @@ LIMIT = 7.0
 
 SPLITS = r"chunk|split|// ?2|\[\.\.\."
 HALVES = (
-    Convention(TEXTS["halves_gate_first"], _halves(is_gate_first=True), _projected, without="gate_weight", source=SPLITS),
-    Convention(TEXTS["halves_gate_second"], _halves(is_gate_first=False), _projected, without="gate_weight", source=SPLITS),
+    Convention(TEXTS["halves_gate_first"], _halves(is_gate_first=True), _projected, without="gate_weight", used_source=SPLITS),
+    Convention(TEXTS["halves_gate_second"], _halves(is_gate_first=False), _projected, without="gate_weight", used_source=SPLITS),
     Convention(
         TEXTS["clamped_by_turns"],
         _by_turns,

@@ -181,6 +181,19 @@ SCALAR = optional(
 )
 """A gain and a shift of one number each, as in a well-known tutorial; a layer of its own."""
 
+GAIN = r"(weight|scale|gamma|gain|self\.g)"
+ZEROS = rf"\b{GAIN}( *:[^=\n]*)? *= *[^,\n]*zeros\w*\((?![^\n]*\+)|{GAIN}['\"], *[\w.]*zeros|zeros_\((self\.)?{GAIN}\b"
+"""Pattern of the source of a norm whose gain is 0 at first."""
+
+AROUND_ZERO = optional(
+    Convention(
+        TEXTS["weights_stored_around_0"],
+        steps={"scale": lambda normed, weight, bias: normed * (1 + weight)},
+        source=ZEROS,
+    )
+)
+"""A gain that is stored as its difference from 1, and initially 0."""
+
 EXERCISE = Exercise(
     name="layer_norm",
     definition=functions.layer_norm,
@@ -196,6 +209,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS, (*NUM_AXES, OF_ELEMENTS)),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, AROUND_ZERO, RETURNS, (*NUM_AXES, OF_ELEMENTS)),
     recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

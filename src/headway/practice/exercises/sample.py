@@ -136,8 +136,11 @@ MODEL = Convention(
 """A function that takes a model and token ids, and samples from the logits at the last position."""
 
 
-GREEDY = optional(Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"))
-"""A function whose name says that it takes the most likely token."""
+GREEDY = optional(
+    Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"),
+    Convention(TEXTS["greedy"], steps={"draw": largest}, source=r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)[\s\S]*greedy"),
+)
+"""A function whose name says that it takes the most likely token, or one of logits alone whose source does."""
 
 
 def probes() -> tuple[Probe, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -256,8 +257,20 @@ MASK_SHAPES = (
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
+OF_OUTPUT = r"(att(entio)?n_?)?(out(put)?s?|context|result)"
+"""Pattern of the key of the output in a dict."""
+
+
+def _output(answer: Any, inputs: Inputs) -> Any:
+    """Return the output of a pair with the weights, or of a dict with a single key for it."""
+    if not isinstance(answer, dict):
+        return first_of_tuple(2)(answer, inputs)
+    keys = [key for key in answer if isinstance(key, str) and re.fullmatch(OF_OUTPUT, key.lower())]
+    return answer[keys[0]] if len(keys) == 1 else answer
+
+
 RETURNS = optional(
-    Convention(TEXTS["output_and_weights"], decode=first_of_tuple(2)),
+    Convention(TEXTS["output_and_weights"], decode=_output),
     Convention(
         TEXTS["weights_and_output"], decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer
     ),

@@ -104,9 +104,15 @@ def _at_last_position(inputs: Inputs) -> Inputs:
 GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
 """Accepted inputs."""
 
+VOCABULARY = r"((n_?)?vocab(ulary)?(_?size)?|v)"
+OF_ONE_ROW = rf"(?i)\A(?![\s\S]*\b(b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY} *[)\]])[\s\S]*[(\[] *{VOCABULARY} *, *[)\]]"
+"""Pattern of the source of a function whose documentation says that it takes one distribution, of shape (vocab_size,)."""
+
 ROWS = optional(
     Convention(
-        encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs, decode=_first_row
+        encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs,
+        decode=_first_row,
+        source=rf"\A(?!{OF_ONE_ROW[6:]})",
     ),
     Convention(TEXTS["last_of_positions"], _at_last_position, _first_row, role="logits", source=r"\w+\[(:|\.\.\.|0), *-1(, *:)?\]"),
 )
@@ -139,13 +145,13 @@ SEVERAL = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26
 
 def of_rows(name: str, logits: Any, **options: float) -> Probe:
     """Return a probe of several rows, which a function may reject or treat as one distribution."""
-    return Probe(name, {"logits": logits, **options}, TEXTS["batch"], TEXTS["rows_apart"])
+    return Probe(name, {"logits": logits, **options}, TEXTS["batch"], TEXTS["rows_apart"], unless=OF_ONE_ROW)
 
 
 LOGITS = ROLES("logits")
 TEMPERATURE = ROLES("temperature", neutral=1.0, off=1.0)
 TOP_K = ROLES("top_k", neutral=None)
-TOP_P = ROLES("top_p", neutral=None)
+TOP_P = ROLES("top_p", neutral=None, off=1.0)
 MIN_P = ROLES("min_p")
 RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)

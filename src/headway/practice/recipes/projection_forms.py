@@ -28,6 +28,11 @@ def two_sequences(inputs: Inputs) -> Inputs | None:
     return without(inputs, "query", "key", "value") | {"query": query, "context": context} if context is inputs["value"] else None
 
 
+def query_and_keys(inputs: Inputs) -> Inputs | None:
+    """Return the inputs without the value for a function that computes keys and values from its keys; None if those two differ."""
+    return without(inputs, "value") if inputs["key"] is inputs["value"] else None
+
+
 def _in_one_list(*names: str) -> Callable[[Inputs], Inputs | None]:
     """Return an encoding that passes operands as one list; None for inputs with a mask that has no place in it."""
 

@@ -60,18 +60,31 @@ class Binding:
         return [each.name for each in parameters if each.name not in self.role_of or self.role_of[each.name].name.startswith(NO_EFFECT)]
 
 
-def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
-    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
-    layers = [each.name for each in subject.parameters if is_dropout(each.name) and re.search(rf"\b{each.name}\(", subject.code)]
-    others = {name: Role(f"{NO_EFFECT}{name}", size_of=lambda inputs: same) for name in layers}
+def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | None:
+    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role.
+
+    style   shape of tables of rotary positions that a function of attention takes
+    """
+    others = {name: Role(f"{GIVEN}{name}", size_of=lambda inputs: same) for name in _dropouts_called(subject)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
-    others |= _both_tables(subject, roles)
+    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
     bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
     if bound is None or not others:
         return bound
     role_of = {**bound.role_of, **others}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
+
+
+def _dropouts_called(subject: Subject) -> list[str]:
+    """Return the parameters that are layers of dropout, which a function calls."""
+    return [
+        each.name
+        for each in subject.parameters
+        if is_dropout(each.name)
+        and (each.default is each.empty or each.default is None)
+        and re.search(rf"(?<![\w.]){each.name}\(", subject.code.partition(":\n")[2])
+    ]
 
 
 WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"
@@ -115,6 +128,27 @@ def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
     tables = next((role for role in roles if role.name == "tables"), None)
     names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
     return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
+
+
+def _tables_of_rotation(subject: Subject, roles: Sequence[Role], style: int) -> dict[str, Role]:
+    """Return the roles of the tables of rotary positions that a function of attention requires: `attention(q, k, v, cos, sin)`."""
+    if inspect.isclass(subject.value) or all(role.name != "query" for role in roles):
+        return {}
+    tables = {name: table_for(name, style) for name in _unlisted(subject, roles)}
+    return {name: Role(f"{TABLE}{name}", size_of=table) for name, table in tables.items() if table is not None}
+
+
+def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of optional numbers whose axes a function reads, which its callers give as arrays: `scale=1`, `scale.ndim == 2`."""
+    return {
+        each.name: Role(f"{GIVEN}{each.name}", neutral=numpy.asarray(float(each.default)))
+        for each in subject.parameters
+        if isinstance(each.default, int | float)
+        and not isinstance(each.default, bool)
+        and not inspect.isclass(subject.value)
+        and not any(fits_name(each.name, role) for role in roles)
+        and re.search(rf"\b{each.name}\.(ndim|shape|dim\(|size\()", subject.code)
+    }
 
 
 def _zeros_like_first(inputs: Inputs) -> Any:
@@ -180,7 +214,7 @@ def bind_parameters(
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
-        if role is not None and _is_small(parameter, role):
+        if role is not None and (_is_small(parameter, role) or (role.is_weight and _is_function(parameter, role))):
             continue
         if role is not None and role.name == "encoder_mask" and _is_beside_padding(parameter, parameters):
             continue
@@ -220,6 +254,11 @@ def _is_small(parameter: inspect.Parameter, role: Role) -> bool:
     return is_large and len(parameter.name) == 1 and type(parameter.default) is int and parameter.default < SMALL
 
 
+def _is_function(parameter: inspect.Parameter, role: Role) -> bool:
+    """Return True for a parameter whose default is a function, such as an activation: `gate=sigmoid`, other than the one that makes the weight."""
+    return callable(parameter.default) and parameter.default is not parameter.empty and parameter.default is not role.neutral
+
+
 def _is_beside_padding(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter]) -> bool:
     """Return True for an optional mask of scores next to one of padding: `memory_mask=None, memory_key_padding_mask=None`."""
     of_padding = re.sub(r"(^|_)mask$", r"\1key_padding_mask", parameter.name)
@@ -248,6 +287,9 @@ TABLE = "table of "
 
 NO_EFFECT = "neutral "
 """Start of the names of roles for what has no effect here."""
+
+GIVEN = f"{NO_EFFECT}given "
+"""Start of the names of those roles that are given a value in place of a parameter's default."""
 
 
 def bind_call(

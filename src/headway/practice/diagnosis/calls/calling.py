@@ -17,8 +17,10 @@ from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.calls.binding import (
     CONSTRUCTOR_PREFIX,
+    GIVEN,
     MODES,
     NO_EFFECT,
+    TABLE,
     Binding,
     bind,
     bind_parameters,
@@ -28,6 +30,7 @@ from headway.practice.diagnosis.calls.binding import (
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
@@ -52,6 +55,9 @@ LIST_OF_NUMBERS = r"(typing\.)?(List|list|Sequence)\[(float|int)( *\| *(float|in
 TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
 """Tensor methods that identify PyTorch code in a file that imports no array library."""
 
+UNLESS_NONE = r"\b{name}( is\b|\)? *[!=]= *None| or\b| and\b| *=(?!=))|\b(if|not|and|or|elif|while) {name}\b"
+"""Pattern of the source of a function that tests whether an operand is given, or sets it, by the operand's name."""
+
 ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
 """Pattern of the source of a function that converts arrays to float32."""
 
@@ -73,10 +79,18 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
     every = exercise.inputs
     binding = _bound_to_first(subject, exercise, every) or bind(subject, exercise.roles)
     kind = call_class or Call
-    named = [] if binding is None else [kind(subject, binding, library)]
+    named = [] if binding is None else [kind(subject, each, library) for each in _in_all_styles(binding, subject, exercise)]
     if any(call.fits(inputs | call.sizes(inputs)) for call in named for inputs in every):
         return named
     return [*named, *(kind(subject, each, library, is_guessed=True) for each in _bound_as_probes(subject, exercise, every))]
+
+
+def _in_all_styles(binding: Binding, subject: Subject, exercise: Exercise) -> list[Binding]:
+    """Return the binding, and those with the other shapes of tables of rotary positions if a function takes some."""
+    if not any(role.name.startswith(TABLE) for role in binding.role_of.values()):
+        return [binding]
+    styles = (bind(subject, exercise.roles, style) for style in range(NUM_STYLES))
+    return [each for each in styles if each is not None]
 
 
 def _bound_as_probes(subject: Subject, exercise: Exercise, every: Sequence[Inputs]) -> Iterator[Binding]:
@@ -282,8 +296,18 @@ class Call:
 
     @cached_property
     def required_names(self) -> set[str]:
-        """Return the parameters without a default."""
-        return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
+        """Return the parameters without a default, and those that are given a value in place of it."""
+        given = {name for name, role in self.binding.role_of.items() if role.name.startswith(GIVEN)} | self._arrays_needed
+        return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty} | given
+
+    @cached_property
+    def _arrays_needed(self) -> set[str]:
+        """The parameters of a function that are None by default, but whose elements it takes without a test: `sin_cache[positions]`."""
+        if self.is_instance:
+            return set()
+        code = self.subject.code.partition(":\n")[2]
+        names = [each.name for each in self.parameters if each.default is None and each.name in self.binding.role_of]
+        return {name for name in names if re.search(rf"= *{name}\[", code) and not re.search(UNLESS_NONE.format(name=name), code)}
 
     @cached_property
     def _always_given(self) -> set[str]:

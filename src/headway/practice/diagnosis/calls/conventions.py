@@ -111,7 +111,14 @@ def decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> A
         if isinstance(answer, Raised) or answer is None:
             return answer
         try:
-            answer = convention.decode(answer, inputs)
+            answer = _as_precise(convention.decode(answer, inputs), answer)
         except MISFITS:  # the output is not of the kind that the convention concerns
             return answer
     return answer
+
+
+def _as_precise(answer: Any, before: Any) -> Any:
+    """Return a decoded output in the dtype of the output before, of whose precision it is: float32 times float64 would be float64."""
+    arrays = isinstance(answer, numpy.ndarray | numpy.generic) and isinstance(before, numpy.ndarray | numpy.generic)
+    is_wider = arrays and answer.dtype.kind == before.dtype.kind == "f" and answer.dtype.itemsize > before.dtype.itemsize
+    return answer.astype(before.dtype) if is_wider else answer

@@ -16,8 +16,8 @@ from headway.practice.exercise import Role
 DROPOUT = r"dro(p|[a-z]?out)(?!_?path)|pdrop|(^|_)p$"
 
 LENGTH = (
-    r"(max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)|^n_?(pos|ctx)|(seq|sequence|text)_?len|maxlen"
-    r"|max_(t|l|n)$|^(t|l|n|len(gth)?|seq|pos(itions)?)_max$"
+    r"^(?!.*(factor|ratio|scal|interpol)).*((max|context|block|ctx|position|window).*(len|seq|size|pos|ctx|tok|window)"
+    r"|^n_?(pos|ctx)|(seq|sequence|text|data|sent(ence)?)s?_?len|maxlen|max_(t|l|n)$|^(t|l|n|len(gth)?|seq|pos(itions)?)_max$)"
 )
 """Pattern of the names of a length of sequences."""
 
@@ -171,6 +171,8 @@ def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role |
     """Return the free role that the words of a name indicate; None if they indicate another role."""
     known = {role.name for role in roles}
     meant = next((role for role in _meanings(name) if role in known or role in OF_DATA), None)
+    if meant == "context_length" and meant not in known:
+        meant = "seq_len"
     return next((role for role in free if role.name == meant), None)
 
 

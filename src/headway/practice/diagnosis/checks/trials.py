@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -185,7 +186,7 @@ def _trials_under(
     is_by_inputs      True for one per form of the inputs, False for one per different outputs
     begins_right      True to leave out the answers of those whose first output is wrong
     """
-    probes = [probe for probe in exercise.kept_probes if probe.caution is None or probe.beyond is not None]
+    probes = [probe for probe in exercise.kept_probes if (probe.caution is None or probe.beyond is not None) and _is_meant(probe, call)]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [alternatives(group, call, exercise) for group in exercise.conventions]
     answered_probes = {} if answered_probes is None else answered_probes
@@ -230,6 +231,11 @@ def _trials_under(
             seen.add(outcome)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
             yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
+
+
+def _is_meant(probe: Probe, call: Call) -> bool:
+    """Return True unless the source of a subject says that it does not take such inputs."""
+    return probe.unless is None or re.search(probe.unless, call.subject.own_source) is None
 
 
 def _begun(

@@ -475,7 +475,7 @@ def _constructor_bindings(
     ]
     entering = [each.name for each in parameters if re.fullmatch(OF_INPUTS, each.name)]
     names = [each.name for each in parameters if each.name not in entering and (each.name not in listed or is_size_role(listed[each.name]))]
-    bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
+    bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, role, parameters)}
     fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
     unknown: list[str] = []
     is_projection = {"d_in", "d_out"} & {role.name for role in roles}
@@ -543,10 +543,15 @@ def _constructor_bindings(
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 
 
-def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
-    """Return True unless the parameter's default is a flag or a text."""
+FRACTIONS = ("eps", "expansion")
+"""Sizes that need not be whole numbers."""
+
+
+def _can_be_size(name: str, role: Role, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True unless the parameter's default is a flag, a text, or a fraction where a whole number is meant: `length_factor=1.0`."""
     default = next(each.default for each in parameters if each.name == name)
-    return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
+    kinds = int | float if role.name in FRACTIONS else int
+    return default is inspect.Parameter.empty or default is None or (isinstance(default, kinds) and not isinstance(default, bool))
 
 
 def _is_identity(method: str, subject: Subject) -> bool:

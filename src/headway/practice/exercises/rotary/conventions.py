@@ -96,12 +96,30 @@ def _per_sequence(inputs: Inputs) -> Inputs:
     return inputs if positions is None else inputs | {"positions": numpy.asarray(positions)[None]}
 
 
+def _of_each_sequence(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a row of positions for each sequence of the batch; None without a batch."""
+    positions, x = inputs.get("positions"), inputs["x"]
+    if positions is None:
+        return inputs
+    return inputs | {"positions": numpy.repeat(numpy.asarray(positions)[None], len(x), 0)} if x.ndim > 2 else None
+
+
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(TEXTS["halves"]),
     Convention(TEXTS["interleaved"], encode=_operands(lambda x: interleave(*halves(x))), decode=_in_halves),
     Convention(TEXTS["by_turns_in_halves_out"], encode=_operands(lambda x: interleave(*halves(x))), source=r"cat|hstack"),
 )
+BATCHED = Convention(
+    TEXTS["expects_x_batch_seq_len"],
+    encode=_operands(_leading_merged),
+    decode=_as_given,
+    role="x",
+    source=r"(shape\[|size\()1[\])]|^ *\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))",
+)
+JOINS_THIRD = r"(collapse\([^\n]*, *|flatten\((start_dim *= *)?)2 *\)"
+"""Pattern of the source of a function that joins the pairs of an array of three axes."""
+
 AXES = optional(
     Convention(
         TEXTS["positions_before_heads"], encode=_operands(_heads_last), decode=lambda answer, inputs: _each(_heads_last)(answer), role="x"
@@ -119,13 +137,8 @@ AXES = optional(
         role="x",
         source=r"[\[(`] *seq\w* *[,x×] *(batch|bs|b|n)\w*|^\s*seq\w*, *(batch|bs?)\w*,[^\n]*= *\w+\.(shape|size)",
     ),
-    Convention(
-        TEXTS["expects_x_batch_seq_len"],
-        encode=_operands(_leading_merged),
-        decode=_as_given,
-        role="x",
-        source=r"(shape\[|size\()1[\])]|^ *\w+, *\w+, *\w+ *= *\w+\.(shape|size\(\))",
-    ),
+    BATCHED,
+    replace(BATCHED, source=JOINS_THIRD, file_source=r"(?m)^ *\w+, *\w+, *\w+ *= *(q|queries|query|x|xq)\.(shape|size\(\))"),
 )
 TURNS = optional(
     Convention(
@@ -189,6 +202,12 @@ FORMS = optional(
 POSITIONS = optional(
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
     Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
+    Convention(
+        TEXTS["positions_in_batch"],
+        encode=_of_each_sequence,
+        role="positions",
+        source=r"\bpos\w*\.(reshape|view|flatten|ravel)\(|\b(reshape|ravel)\(pos",
+    ),
     Convention(encode=_with_positions(False), role="positions"),
     Convention(encode=_with_positions(True), role="positions"),
     Convention(
