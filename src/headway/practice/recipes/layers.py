@@ -221,6 +221,12 @@ def _longest(inputs: Inputs) -> int:
     return max(int(value.shape[-2]) for name, value in inputs.items() if name in ("x", "query", "encoder_output")) + 3
 
 
+def _num_sequences(inputs: Inputs) -> int | None:
+    """Return the number of sequences; None for a single one."""
+    x = inputs["x" if "x" in inputs else "query"]
+    return x.shape[0] if x.ndim > 2 else None
+
+
 SIZES = (
     ROLES.size("hidden_size", extent("down_weight", 0)),
     ROLES.size("d_out", extent("query_weight", 0)),
@@ -231,6 +237,7 @@ SIZES = (
     ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
     ROLES.size("context_length", _longest),
     ROLES.size("seq_len", lambda inputs: max(int(inputs[name].shape[-2]) for name in ("x", "query") if name in inputs)),
+    ROLES.size("batch_size", _num_sequences),
     ROLES.size("normalized_shape", lambda inputs: inputs["down_weight"].shape[:1]),
     ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ROLES.size("device", lambda inputs: "cpu"),
