@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from headway.arrays import is_floating
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Convention, Exercise, Inputs
@@ -107,11 +108,19 @@ def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -
 
 def decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> Any:
     """Return an output in the convention of headway.functions."""
+    given = answer
     for convention in reversed(conventions):
         if isinstance(answer, Raised) or answer is None:
             return answer
         try:
             answer = convention.decode(answer, inputs)
         except MISFITS:  # the output is not of the kind that the convention concerns
-            return answer
-    return answer
+            break
+    return as_precise(answer, given)
+
+
+def as_precise(answer: Any, given: Any) -> Any:
+    """Return what is computed from an output in the precision of that output, which sets the tolerance."""
+    if not all(isinstance(each, numpy.ndarray) and is_floating(each) for each in (answer, given)):
+        return answer
+    return answer.astype(given.dtype) if given.dtype.itemsize < answer.dtype.itemsize else answer
