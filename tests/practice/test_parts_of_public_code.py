@@ -23,6 +23,7 @@ from tests.practice.public import (
     joined,
     layers,
     masks_and_positions,
+    named_values,
     noise_and_padding,
     norms,
     operands,
@@ -70,6 +71,7 @@ MODULES = (
     updates,
     masks_and_positions,
     own_settings,
+    named_values,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]
