@@ -73,7 +73,9 @@ PROGRAMS = (
         WITH_BATCH_SIZE,
         (("self.norm_1(x + attended)", "self.norm_1(attended)"), ('self.config["d_h"] ** 0.5', 'self.config["d_h"]')),
     ),
-    Program("MultiHeadAttention", "multi_head_attention", WITH_BATCH_SIZE, (('self.config["d_h"] ** 0.5', 'self.config["d_model"] ** 0.5'),)),
+    Program(
+        "MultiHeadAttention", "multi_head_attention", WITH_BATCH_SIZE, (('self.config["d_h"] ** 0.5', 'self.config["d_model"] ** 0.5'),)
+    ),
     Program(
         "decoder_block",
         "decoder_layer",
