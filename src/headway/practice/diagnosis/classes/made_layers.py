@@ -17,7 +17,7 @@ CONTAINER = "Sequential"
 
 def as_layer(subject: Subject, library: str) -> Subject | None:
     """Return a function as the class of the layer that it makes; None for a class, and for a function that may return anything else."""
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if torch is None or library != "torch" or not inspect.isfunction(subject.value) or not _makes_layer(subject):
         return None
     function: Any = subject.value
