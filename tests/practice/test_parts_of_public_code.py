@@ -24,6 +24,7 @@ from tests.practice.public import (
     keys_and_lengths,
     layers,
     masks_and_positions,
+    named_values,
     noise_and_padding,
     norms,
     numbered_axes,
@@ -74,6 +75,7 @@ MODULES = (
     masks_and_positions,
     own_settings,
     keys_and_lengths,
+    named_values,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

@@ -657,3 +657,20 @@ def test_options_that_nothing_reads_are_no_repair():
     repair, is_right = repaired("bpe_train", TRAINING_WITH_OPTIONS)
     assert is_right
     assert "options" not in repair.says.en, repair
+
+
+TERM_OF_ONE = """
+import numpy as np
+
+def scaled_dot_product_attention(q, k, v):
+    head_dim = q.shape[-1]
+    scores = q @ np.swapaxes(k, -1, -2) / (head_dim + 1) ** 0.5
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+"""
+
+
+def test_a_term_of_one_is_left_out_with_the_parentheses_around_it():
+    repair, is_right = repaired("scaled_dot_product_attention", TERM_OF_ONE)
+    assert is_right
+    assert "/ head_dim ** 0.5" in applied(TERM_OF_ONE, repair.edits), repair

@@ -105,16 +105,12 @@ def _as_lengths(*, is_told: bool) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
-FREE_ID = 61
-"""Id that no probe has."""
-
-
 def _with_pad_id(pad_id: int, inputs: Inputs) -> Inputs:
-    """Return the inputs with this id in place of padding, and another in place of tokens that have it."""
+    """Return the inputs with this id in place of padding, and the id 0 in place of tokens that have it."""
     if "pad_id" in inputs:
         return inputs
-    x = numpy.where(inputs["x"] == pad_id, FREE_ID, inputs["x"])
-    return inputs | {"x": numpy.where(x == 0, pad_id, x)}
+    x = inputs["x"]
+    return inputs | {"x": numpy.select([x == 0, x == pad_id], [pad_id, 0], x)}
 
 
 def _as_mask(inputs: Inputs) -> Inputs | None:
@@ -201,7 +197,7 @@ PAD_IDS = optional(
 
 def probes() -> tuple[Probe, ...]:
     """Right padding with several ids, rows longer than needed, no padding, and left padding."""
-    x = numpy.array([[5, 6, 7, 8, 9], [9, 4, 3, 0, 0], [3, 0, 0, 0, 0], [7, 8, 3, 4, 0]])
+    x = numpy.array([[5, 6, 7, 8, 9], [9, 4, 3, 0, 0], [3, 0, 0, 0, 0], [7, 1, 3, 4, 0]])
     return (
         Probe("four sequences", {"x": x}),
         Probe("two sequences", {"x": x[:2, :4].copy() + 0}),

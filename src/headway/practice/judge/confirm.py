@@ -14,7 +14,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import Binding, derivation
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import first_difference
-from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_in, main_output
+from headway.practice.diagnosis.calls.conventions import PLAIN, as_precise, encoded_in, main_output
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
@@ -208,6 +208,7 @@ def _is_expressible(remote: _Remote, conventions: Sequence[Convention], probe: P
 
 def _decoded(answer: Any, decoding: Sequence[Convention], inputs: Inputs) -> Any:
     """Return an output in the convention of headway.functions; an output that has another form is Raised."""
+    given = answer
     for convention in reversed(decoding):
         if isinstance(answer, Raised) or answer is None:
             return answer
@@ -216,7 +217,7 @@ def _decoded(answer: Any, decoding: Sequence[Convention], inputs: Inputs) -> Any
                 answer = convention.decode(answer, inputs)
         except Exception as error:
             return Raised(TypeError(f"an output of another form: {error}"))
-    return answer
+    return as_precise(answer, given)
 
 
 def _narrower(trial: Trial) -> Iterator[Trial]:

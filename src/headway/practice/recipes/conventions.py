@@ -50,7 +50,21 @@ MASKS = optional(
 
 
 SEVERAL_VALUES = TEXTS["several_values"]
-RETURNS = optional(Convention(SEVERAL_VALUES, decode=first_of_tuple()))
+OUTPUT_KEYS = ("output", "out", "outputs", "last_hidden_state", "hidden_states", "result", "y")
+"""Keys under which a dict of several values has the output."""
+
+
+def _named_output(answer: Any, inputs: Inputs) -> Any:
+    """Return the output of a dict with the values of several steps; other outputs stay."""
+    if not isinstance(answer, dict):
+        return answer
+    return next((answer[key] for key in OUTPUT_KEYS if key in answer), answer)
+
+
+RETURNS = optional(
+    Convention(SEVERAL_VALUES, decode=first_of_tuple()),
+    Convention(TEXTS["named_values"], decode=_named_output, source=r"\breturn\s+(dict\(|\{)"),
+)
 """Values returned in addition to the output, such as what a backward pass needs."""
 
 

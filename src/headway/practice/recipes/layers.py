@@ -177,9 +177,10 @@ PROJECTED = ("output", "up")
 def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
     """Return the roles of the weights of a layer with one attention per prefix."""
     own = [role for role in projections.WEIGHTS if role.is_weight]
+    numbered = [*enumerate(prefixes, 1)] if len(prefixes) > 1 else [(0, prefix) for prefix in prefixes]
     attentions = tuple(
-        Role(f"{prefix}{role.name}", _prefixed(role, prefix), is_weight=True, is_optional=role.is_optional, held_as=role.held_as)
-        for prefix in prefixes
+        Role(f"{prefix}{role.name}", _prefixed(role, prefix, place), is_weight=True, is_optional=role.is_optional, held_as=role.held_as)
+        for place, prefix in numbered
         for role in own
     )
     feed_forward = (
@@ -194,11 +195,13 @@ def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
     return (*attentions, *feed_forward, *norms)
 
 
-def _prefixed(role: Role, prefix: str) -> tuple[str, ...]:
+def _prefixed(role: Role, prefix: str, place: int) -> tuple[str, ...]:
+    """Return the names of a weight of one of several attentions: `self_w_q`, `w_q_self`, `w_q1`."""
     if not prefix:
         return role.called
-    word = prefix.strip("_")
-    return tuple(form.format(word, name) for name in (role.name, *role.called) for form in ("{0}_{1}", "{1}_{0}"))
+    word, names = prefix.strip("_"), (role.name, *role.called)
+    numbered = (form.format(name, place) for name in names if name[-1].isalpha() for form in ("{0}{1}", "{0}_{1}"))
+    return (*(form.format(word, name) for name in names for form in ("{0}_{1}", "{1}_{0}")), *numbered)
 
 
 NORM_FORMS = {
@@ -221,6 +224,12 @@ def _longest(inputs: Inputs) -> int:
     return max(int(value.shape[-2]) for name, value in inputs.items() if name in ("x", "query", "encoder_output")) + 3
 
 
+def _num_sequences(inputs: Inputs) -> int | None:
+    """Return the number of sequences; None for a single one."""
+    x = inputs["x" if "x" in inputs else "query"]
+    return x.shape[0] if x.ndim > 2 else None
+
+
 SIZES = (
     ROLES.size("hidden_size", extent("down_weight", 0)),
     ROLES.size("d_out", extent("query_weight", 0)),
@@ -231,6 +240,7 @@ SIZES = (
     ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
     ROLES.size("context_length", _longest),
     ROLES.size("seq_len", lambda inputs: max(int(inputs[name].shape[-2]) for name in ("x", "query") if name in inputs)),
+    ROLES.size("batch_size", _num_sequences),
     ROLES.size("normalized_shape", lambda inputs: inputs["down_weight"].shape[:1]),
     ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ROLES.size("device", lambda inputs: "cpu"),

@@ -10,6 +10,7 @@ from importlib import import_module
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.given_model import with_model
 from headway.practice.diagnosis.classes.global_operands import globals_calls
+from headway.practice.diagnosis.classes.made_layers import as_layer
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.settings import with_options
@@ -60,7 +61,9 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
         calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]
         return [*calls, *_unrotated_calls(subject, exercise, library)]
-    holder = as_class(subject, library, is_linear=exercise.name == "linear") if any(role.is_weight for role in exercise.roles) else None
+    holder = None
+    if any(role.is_weight for role in exercise.roles):
+        holder = as_layer(subject, library) or as_class(subject, library, is_linear=exercise.name == "linear")
     if holder is not None:
         return adapter(None)(holder, exercise, library)
     if exercise.drawing is None and (found := globals_calls(subject, exercise, library)):

@@ -231,7 +231,7 @@ def bind_parameters(
         bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         if bystander is None and re.search(r"\bdevice\b", str(parameter.annotation)):
             bystander = DEVICE
-        may_be_none = re.search(r"\bOptional\b|\bNone\b", str(parameter.annotation)) is not None
+        may_be_none = re.search(r"\bOptional\b|\bNone\b", str(parameter.annotation)) is not None or not parameter.name.strip("_")
         if bystander is None and (parameter.name.lower().endswith("dtype") or may_be_none):
             bystander = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
         suiting = (role for role in free if not (role.may_change and role.neutral is None) and role.name != DEVICE.name)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from headway.arrays import is_floating
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercise import Convention, Exercise, Inputs
@@ -111,14 +112,14 @@ def decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> A
         if isinstance(answer, Raised) or answer is None:
             return answer
         try:
-            answer = _as_precise(convention.decode(answer, inputs), answer)
+            answer = as_precise(convention.decode(answer, inputs), answer)
         except MISFITS:  # the output is not of the kind that the convention concerns
             return answer
     return answer
 
 
-def _as_precise(answer: Any, before: Any) -> Any:
-    """Return a decoded output in the dtype of the output before, of whose precision it is: float32 times float64 would be float64."""
-    arrays = isinstance(answer, numpy.ndarray | numpy.generic) and isinstance(before, numpy.ndarray | numpy.generic)
-    is_wider = arrays and answer.dtype.kind == before.dtype.kind == "f" and answer.dtype.itemsize > before.dtype.itemsize
-    return answer.astype(before.dtype) if is_wider else answer
+def as_precise(answer: Any, given: Any) -> Any:
+    """Return what is computed from an output in the precision of that output, which sets the tolerance."""
+    if not all(isinstance(each, numpy.ndarray | numpy.generic) and is_floating(each) for each in (answer, given)):
+        return answer
+    return answer.astype(given.dtype) if given.dtype.itemsize < answer.dtype.itemsize else answer

@@ -156,7 +156,7 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
 
 def fields_read(subject: Subject, name: str) -> frozenset[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
-    return _read_in(subject.code, name)
+    return fields_read_in(subject.code, name)
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
@@ -182,7 +182,7 @@ def _optional_in(text: str, name: str) -> frozenset[str]:
 
 
 @cache
-def _read_in(text: str, name: str) -> frozenset[str]:
+def fields_read_in(text: str, name: str) -> frozenset[str]:
     """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
     read = set(re.findall(rf"(?<![\w.\"'/])(?:self\.)?{re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))  # no "config.json"
     read |= set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
@@ -249,7 +249,7 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
     parameter = next((each for each in subject.parameters if each.name == name), None)
     if parameter is not None and holds_fields(parameter.default):
         yield parameter.default
-    read = fields_read(subject, name) or _read_in(subject.file_source, name)
+    read = fields_read(subject, name) or fields_read_in(subject.file_source, name)
     annotated = parameter.annotation if parameter is not None else None
     module = {} if subject.module is None else vars(subject.module)
     classes = [value for value in module.values() if is_config_class(value, subject.module)]
@@ -285,7 +285,7 @@ def fallback_config(subject: Subject, name: str) -> Any:
     """Return the file's config with the most of the fields that its classes read from a parameter; None if there is none."""
     if subject.module is None:
         return None
-    read = _read_in(subject.file_source, name)
+    read = fields_read_in(subject.file_source, name)
     known = [
         value
         for key, value in vars(subject.module).items()
@@ -324,7 +324,7 @@ def fields_needed(subject: Subject, name: str) -> Collection[str] | None:
 def _needed_in(code: str, name: str) -> frozenset[str] | None:
     body = "\n".join(line for line in code.splitlines() if not re.match(r"\s*def ", line))
     is_passed = re.search(rf"[(,=]\s*(\*\*|self\.)?{re.escape(name)}\s*[,)]", body)
-    return None if is_passed else _read_in(code, name) | _read_in(body, f"self.{name}")
+    return None if is_passed else fields_read_in(code, name) | fields_read_in(body, f"self.{name}")
 
 
 def configured(

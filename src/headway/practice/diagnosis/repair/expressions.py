@@ -299,9 +299,10 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
     elif isinstance(node.op, ast.Add):
         yield 1.8, ast.BinOp(node.right, ast.Sub(), node.left)
     added = number_of(node.right)
-    is_tiny = isinstance(node.op, ast.Add | ast.Sub) and added is not None and abs(added) < 0.1
+    is_sum = isinstance(node.op, ast.Add | ast.Sub)
+    is_tiny = is_sum and added is not None and abs(added) < 0.1
     if not _is_masking(node.right):  # without its mask a program follows another convention
-        yield 0.95 if is_tiny else 1.5, node.left
+        yield 0.95 if is_tiny else 1.03 if is_sum and added == 1 else 1.5, node.left  # 1.04 is the cost of 0 in place of 1
     if not _is_masking(node.left):
         yield 1.6, node.right
     if isinstance(node.op, ast.MatMult):

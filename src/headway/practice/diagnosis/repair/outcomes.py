@@ -19,6 +19,7 @@ from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.assignment import wildcard_name
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.made_layers import as_layer
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import slots_of
 from headway.practice.diagnosis.reading.subject import Subject
@@ -39,7 +40,7 @@ def call_of(trial: Trial, subject: Subject) -> Call:
     A function that takes its weights in a dict is called as a class that holds them.
     """
     if isinstance(trial.call, InstanceCall) and not inspect.isclass(subject.value):
-        subject = as_class(subject, trial.call.library) or subject
+        subject = as_layer(subject, trial.call.library) or as_class(subject, trial.call.library) or subject
     fresh: dict[str, Any] = {name: {} for name in ("made", "unmade", "slots") if hasattr(trial.call, name)}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
 

@@ -39,7 +39,7 @@ from headway.practice.diagnosis.repair.program import NO_FINDINGS, Change, Findi
 from headway.practice.diagnosis.repair.remaining import PartOfRepair, both_mistakes
 from headway.practice.diagnosis.repair.rivals import Rivals, sees_what_it_masks
 from headway.practice.diagnosis.repair.stage import Stage
-from headway.practice.diagnosis.repair.text import edits_of, num_characters, says
+from headway.practice.diagnosis.repair.text import edits_of, length_of, says
 from headway.practice.diagnosis.repair.trying import MAX_COST_OF_SECOND, Search
 from headway.practice.diagnosis.repair.twins import is_of_twins
 from headway.practice.diagnosis.repair.undefined import undefined_name, unset_attribute
@@ -162,7 +162,7 @@ def _found(program: Program, searches: Sequence[Search], extent: Extent) -> Repa
             if found is not None:
                 num_done = sum(each.num_done for each in searches)
                 others = [] if any(map(is_endless, search.trial.answers)) else _alternatives(search, found[0])
-                shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=num_characters)
+                shortest = min((found[0], *(each for each in others if each.line == found[0].line)), key=length_of)
                 return _repair(program, search, (shortest,), num_done, [found[0], *others])
     ending = (each for each in searches if not any(map(is_endless, each.trial.answers)))  # each further call takes its time limit
     searches = sorted(ending, key=lambda search: -search.num_reached)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
+import keyword
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.message import Message
@@ -52,9 +55,11 @@ def _source(node: ast.AST | list[ast.stmt]) -> str:
     return ast.unparse(node)
 
 
-def num_characters(change: Change) -> int:
-    """Return the length of a change as text."""
-    return len(_source(change.old)) + len(_source(change.new))
+def length_of(change: Change) -> tuple[bool, int]:
+    """Return the length of a change as text, after True for a change to a term of 0, which is better left out: the shortest is shown."""
+    is_term = isinstance(change.parent, ast.BinOp) and isinstance(change.parent.op, ast.Add | ast.Sub)
+    is_zero = isinstance(change.new, ast.Constant) and type(change.new.value) in (int, float) and change.new.value == 0
+    return is_term and is_zero, len(_source(change.old)) + len(_source(change.new))
 
 
 def edits_of(program: Program, found: Sequence[Change]) -> tuple[Edit, ...] | None:
@@ -111,7 +116,20 @@ def _edit(change: Change, lines: Sequence[str]) -> Edit:
         text = f"\n{indent}".join(line for each in change.new for line in ast.unparse(each).splitlines())  # type: ignore[union-attr]
         return _range(first, last, text, lines) if text else _whole_lines(first, last, lines)
     text = ast.unparse(change.new)  # type: ignore[arg-type]
-    return _range(change.old, change.old, f"({text})" if _needs_parentheses(change) else text, lines)
+    edit = _range(change.old, change.old, text, lines)
+    if not _is_in_parentheses(edit, lines):
+        return replace(edit, replacement=f"({text})") if _needs_parentheses(change) else edit
+    is_atom = isinstance(change.new, _ATOMS)
+    return replace(edit, column=edit.column - 1, end_column=edit.end_column + 1) if is_atom else edit
+
+
+def _is_in_parentheses(edit: Edit, lines: Sequence[str]) -> bool:
+    """Return True for an expression on one line in parentheses that only group it."""
+    before, after = lines[edit.line - 1][: edit.column - 1], lines[edit.end_line - 1][edit.end_column - 1 :]
+    if edit.line != edit.end_line or not (before.endswith("(") and after.startswith(")")):
+        return False
+    called = re.search(r"([\w\])'\"]+)\s*\($", before)
+    return called is None or keyword.iskeyword(called[1])
 
 
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.ListComp, ast.Dict)
