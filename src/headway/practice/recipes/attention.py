@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
+from headway.practice.recipes.conventions import named_output
 from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
 
@@ -257,16 +257,9 @@ MASK_SHAPES = (
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
-OF_OUTPUT = r"(att(entio)?n_?)?(out(put)?s?|context|result)"
-"""Pattern of the key of the output in a dict."""
-
-
 def _output(answer: Any, inputs: Inputs) -> Any:
-    """Return the output of a pair with the weights, or of a dict with a single key for it."""
-    if not isinstance(answer, dict):
-        return first_of_tuple(2)(answer, inputs)
-    keys = [key for key in answer if isinstance(key, str) and re.fullmatch(OF_OUTPUT, key.lower())]
-    return answer[keys[0]] if len(keys) == 1 else answer
+    """Return the output of a pair with the weights, or of a dict of several values."""
+    return first_of_tuple(2)(named_output(answer, inputs), inputs)
 
 
 RETURNS = optional(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,20 +51,19 @@ MASKS = optional(
 
 
 SEVERAL_VALUES = TEXTS["several_values"]
-OUTPUT_KEYS = ("output", "out", "outputs", "last_hidden_state", "hidden_states", "result", "y")
-"""Keys under which a dict of several values has the output."""
+OUTPUT_KEY = r"(att(entio)?n_?)?(out(put)?s?|context|result)|last_hidden_state|hidden_states|y"
+"""Pattern of the key under which a dict of several values has the output."""
 
 
-def _named_output(answer: Any, inputs: Inputs) -> Any:
-    """Return the output of a dict with the values of several steps; other outputs stay."""
-    if not isinstance(answer, dict):
-        return answer
-    return next((answer[key] for key in OUTPUT_KEYS if key in answer), answer)
+def named_output(answer: Any, inputs: Inputs) -> Any:
+    """Return the output of a dict of several values with one key for it; other outputs stay."""
+    keys = [key for key in answer if isinstance(key, str) and re.fullmatch(OUTPUT_KEY, key.lower())] if isinstance(answer, dict) else []
+    return answer[keys[0]] if len(keys) == 1 else answer
 
 
 RETURNS = optional(
     Convention(SEVERAL_VALUES, decode=first_of_tuple()),
-    Convention(TEXTS["named_values"], decode=_named_output, source=r"\breturn\s+(dict\(|\{)"),
+    Convention(TEXTS["named_values"], decode=named_output, source=r"\breturn\s+(dict\(|\{)"),
 )
 """Values returned in addition to the output, such as what a backward pass needs."""
 
