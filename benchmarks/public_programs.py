@@ -272,7 +272,7 @@ def _list(value: object) -> list[dict[str, object]]:
 
 
 def _row(part: Part) -> str:
-    missing = part.needs and importlib.util.find_spec(part.needs) is None
+    missing = part.needs and importlib.util.find_spec(part.needs.partition(".")[0]) is None
     return f"{part.label}, {part.needs} not installed" if missing else part.label
 
 

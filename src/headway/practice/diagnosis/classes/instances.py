@@ -374,6 +374,7 @@ class InstanceCall(Call):
                 except OtherPartsError as error:
                     self.unmade[key] = error, error.__traceback__
                     raise
+                self.slots.pop(id(instance), None)  # its parts are others now
             if construction.is_unrotated:
                 leave_out(instance, self.subject)
             has_eval = callable(getattr(self.subject.value, "eval", None))
