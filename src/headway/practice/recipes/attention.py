@@ -257,6 +257,7 @@ MASK_SHAPES = (
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
+
 def _output(answer: Any, inputs: Inputs) -> Any:
     """Return the output of a pair with the weights, or of a dict of several values."""
     return first_of_tuple(2)(named_output(answer, inputs), inputs)
