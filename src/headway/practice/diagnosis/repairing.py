@@ -16,7 +16,7 @@ from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, lacks_weights, raised
-from headway.practice.diagnosis.explain.failure import is_from_another_file, refuses
+from headway.practice.diagnosis.explain.failure import is_from_another_file, is_of_stand_in, refuses
 from headway.practice.diagnosis.explain.impossible import Impossible, impossibles
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
@@ -146,6 +146,8 @@ def with_repair(
     if verdict.trial is not None and verdict.trial.needs_missing():
         return verdict  # what needs a missing package may be right: a change that avoids it proves nothing
     error = raised(verdict)
+    if error is not None and is_of_stand_in(error):
+        return verdict  # a model of the author's own may have what the one in its place lacks
     if type(error) is NameError and not is_undefined(error, subject):
         return verdict  # the file assigns the name in lines that could not run
     raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []

@@ -79,7 +79,10 @@ def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_functio
         right = next((each for each in _narrower(trial) if each.is_right() and _is_telling(each)), None)
         if right is not None:
             return Outcome(True, changes and not any(each.may_write for each in conventions), _repeats(right, remote, place))
-        best = best or Outcome(False, difference=_difference(trial), only_raises=not trial.has_answers)
+        kept = trial.without_refused()
+        differing = [answer for probe, answer in zip(kept.probes, kept.answers, strict=True) if not kept.is_same(probe, answer)]
+        only_raises = all(isinstance(each, Raised) for each in differing)
+        best = best or Outcome(False, difference=_difference(kept), only_raises=only_raises)
     return best or Outcome(False, only_raises=True)
 
 

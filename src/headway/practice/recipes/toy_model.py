@@ -168,7 +168,7 @@ class ToyModel:
     setup_cache = setup_caches = setup_kv_cache = set_up_cache = forget
     reset_kv_cache = reset_cache = clear_cache = clear_kv_cache = reset_caches = forget
 
-    def make_cache(self) -> ToyCache:
+    def make_cache(self, *sizes: Any, **named_sizes: Any) -> ToyCache:
         """Return a cache for one sequence."""
         return ToyCache()
 

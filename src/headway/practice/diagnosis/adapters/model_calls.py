@@ -60,6 +60,7 @@ class ModelCall(InstanceCall):
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if a model can be constructed with these sizes and its blocks hold the weights."""
+        self.weights = inputs  # a module of Flax is called when it is made
         if not super().fits(_model_inputs(inputs)):
             return False
         try:
@@ -84,6 +85,7 @@ class ModelCall(InstanceCall):
         """Return True if a model has the same number of blocks for all inputs."""
         found = set()
         for inputs in every:
+            self.weights = inputs
             try:
                 instance = self._instance(self.arguments(_model_inputs(inputs | _sizes(inputs))))
             except Exception:  # the call itself will report it

@@ -23,6 +23,7 @@ from headway.practice.diagnosis.reading.missing import is_published
 from headway.practice.diagnosis.reading.subject import Subject, parsed, source_in
 from headway.practice.exercise import Inputs, Probe
 from headway.practice.message import EMPTY, BilingualError, Message, describe_error
+from headway.practice.recipes.toy_model import ToyModel
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
@@ -61,17 +62,18 @@ REFUSALS = (NotImplementedError, ImportError, AssertionError)
 
 def refuses(error: BaseException, subject: Subject) -> bool:
     """Return True for an exception that is no mistake: one that the learner's own code raises, or of something that is missing."""
-    if isinstance(error, REFUSALS) or _is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
+    if isinstance(error, REFUSALS) or is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
         return True
     frame = own_frame(error, subject)
     written = line_in(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
     return written.startswith(("raise ", "raise(", "assert ", "assert("))
 
 
-def _is_of_stand_in(error: BaseException) -> bool:
-    """Return True for an error of what is passed in place of the learner's own: an attribute that a model lacks, other operands of a correct part."""
+def is_of_stand_in(error: BaseException) -> bool:
+    """Return True for an error of what is passed in place of the learner's own: an attribute or operands that a model lacks, other operands of a correct part."""
     is_lacking = isinstance(error, AttributeError) and type(error.obj).__module__.partition(".")[0] == "headway"
-    return is_lacking or isinstance(error, ShapeError)
+    is_of_operands = isinstance(error, TypeError) and re.match(rf"{ToyModel.__name__}\.\w+\(\) ", str(error)) is not None
+    return is_lacking or is_of_operands or isinstance(error, ShapeError)
 
 
 KEYWORD = r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'.*"
