@@ -306,7 +306,8 @@ class PositionalEncoding(nn.Module):
 @pytest.mark.slow
 def test_the_judge_confirms_a_block_with_correct_parts_in_place_of_its_own(tmp_path):
     (tmp_path / "mine.py").write_text(LLAMA)
-    verdict = next(each for each in check_file(tmp_path / "mine.py") if each.subject == "TransformerBlock")
+    (verdict,) = check_file(tmp_path / "mine.py", "transformer_block")
+    assert verdict.subject == "TransformerBlock"
     assert verdict.is_correct, verdict.text()
 
 
@@ -463,8 +464,6 @@ class SelfAttention(nn.Module):
 
 @pytest.mark.slow
 def test_outputs_that_are_right_under_another_convention_show_no_mistake(tmp_path):
-    path = tmp_path / "learner.py"
-    path.write_text(SCALED_BY_LENGTH)
-    verdict = next(each for each in check_file(path) if each.subject == "SelfAttention")
+    verdict = verdict_on(tmp_path, SCALED_BY_LENGTH, "SelfAttention")
     assert not verdict.is_correct
     assert "weights_returned" not in [cause.name for cause in verdict.causes]
