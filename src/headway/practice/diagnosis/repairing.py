@@ -143,8 +143,8 @@ def with_repair(
     is_doubted = NOT_UNDERSTOOD in names
     if is_doubted and any(trial.is_right_where_supported() for trial in verdict.trials):  # called with one head only
         return verdict
-    if verdict.trial is not None and verdict.trial.needs_missing():
-        return verdict  # what needs a missing package may be right: a change that avoids it proves nothing
+    if verdict.trial is not None and (verdict.trial.needs_missing() or verdict.trial.matches()):
+        return verdict  # what needs a missing package may be right: a change that avoids it proves nothing; nor does one of right outputs
     error = raised(verdict)
     if error is not None and is_of_stand_in(error):
         return verdict  # a model of the author's own may have what the one in its place lacks

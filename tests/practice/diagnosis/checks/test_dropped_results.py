@@ -1,4 +1,4 @@
-"""Masks that are not applied because the masked scores are dropped."""
+"""Masks that are not applied because the masked scores are dropped, and weights that dropout of the scores replaces."""
 
 from __future__ import annotations
 
@@ -52,3 +52,24 @@ def test_a_masked_result_that_is_overwritten_before_anything_reads_it_is_a_mista
     path.write_text(ATTENTION.format(masking=OVERWRITTEN.format(scores="shown")))
     (verdict,) = check_file(path)
     assert verdict.is_correct
+
+
+@pytest.mark.parametrize("dropped", ["scores", "weights"])
+def test_dropout_of_the_scores_in_place_of_the_weights_is_a_mistake(tmp_path, dropped):
+    path = tmp_path / "attention.py"
+    path.write_text(f"""
+import torch
+from torch import nn
+
+class ScaledDotProductAttention(nn.Module):
+    def forward(self, query, key, value, dropout=None):
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        weights = torch.softmax(scores, dim=-1)
+        if dropout is not None:
+            weights = dropout({dropped})
+        return weights @ value
+""")
+    (verdict,) = check_file(path)
+    assert verdict.is_correct == (dropped == "weights")
+    assert [(cause.name, cause.line) for cause in verdict.causes] == ([] if verdict.is_correct else [("result_dropped", 10)])
+    assert verdict.repair is None

@@ -1,8 +1,12 @@
-"""Masked results that nothing reads: `scores.masked_fill(mask, -inf)` changes nothing by itself. Without its mask an attention may still be right as another part."""
+"""Results that nothing reads: `scores.masked_fill(mask, -inf)` changes nothing by itself, and dropout of the scores replaces the result of softmax.
+
+Without its mask an attention may still be right as another part, and without dropout the second mistake has no effect.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
@@ -15,19 +19,36 @@ TEXTS = Texts("diagnosis")
 
 
 def dropped_result_cause(subject: Subject) -> Cause | None:
-    """Return the cause for a masking whose result is dropped; None if there is none."""
+    """Return the cause for a masking, or a softmax before dropout, whose result is dropped; None if there is none."""
     tree = definitions(parsed(subject.text)).get(subject.name)
     for node in () if tree is None else ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_masking(node.value):
             return _cause(TEXTS["result_dropped"], node.value, node.lineno)
         for masked, line in _overwritten(getattr(node, "body", None)):
             return _cause(TEXTS["result_overwritten"], masked, line)
+        for weights, line in _replaced_by_dropout(getattr(node, "body", None)):
+            return _cause(TEXTS["weights_overwritten"], weights, line, TEXTS["drop_the_weights"])
     return None
 
 
-def _cause(says: Message, masked: ast.expr, line: int) -> Cause:
-    written = ast.unparse(masked)
-    return Cause("result_dropped", says.format(code=written), TEXTS["assign_the_result"].format(code=written), EMPTY, line=line)
+def _cause(says: Message, dropped: ast.expr, line: int, fix: Message = TEXTS["assign_the_result"]) -> Cause:
+    written = ast.unparse(dropped)
+    return Cause("result_dropped", says.format(code=written), fix.format(code=written), EMPTY, line=line)
+
+
+def _replaced_by_dropout(body: object) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the softmax whose result a branch replaces by dropout of something else, `if dropout: weights = dropout(scores)`, with the branch's line."""
+    statements = [each for each in body if isinstance(each, ast.stmt)] if isinstance(body, list) else []
+    for place, statement in enumerate(statements):
+        match statement:
+            case ast.Assign([ast.Name(name)], ast.Call(func=ast.Attribute(attr="softmax") | ast.Name(id="softmax")) as weights):
+                after = next((each for each in statements[place + 1 :] if name in {*stored_in(each), *read_in(each)}), None)
+            case _:
+                continue
+        for node in ast.walk(after) if isinstance(after, ast.If) and name not in read_in(after) else ():
+            match node:
+                case ast.Assign([ast.Name(other)], ast.Call() as call) if other == name and re.search("drop", ast.unparse(call.func)):
+                    yield weights, node.lineno
 
 
 def _overwritten(body: object) -> Iterator[tuple[ast.expr, int]]:
