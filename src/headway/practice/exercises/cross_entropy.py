@@ -85,6 +85,11 @@ MISTAKES = (
     TEXTS.mistake("not_averaged", reduce=unchanged),
     TEXTS.mistake("perplexity_returned", finish=numpy.exp),
     TEXTS.mistake("every_row_with_every_target", **steps_of(lambda log_probs, targets: -log_probs[:, targets].mean())),
+    TEXTS.mistake(
+        "every_row_with_every_target_summed",
+        **steps_of(lambda log_probs, targets: -log_probs[:, targets].sum() / targets.shape[-1]),
+        said_as="every_row_with_every_target",
+    ),
     TEXTS.mistake("rows_of_targets", **steps_of(lambda log_probs, targets: -log_probs[targets].mean())),
     TEXTS.mistake(
         "targets_counted_from_one",
