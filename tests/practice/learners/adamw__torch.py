@@ -88,3 +88,36 @@ class Wrong_update_not_stored:  # noqa: N801
             self.v[i] = self.betas[1] * self.v[i] + (1 - self.betas[1]) * p.grad**2
             mean, square = self.m[i] / (1 - self.betas[0] ** self.t), self.v[i] / (1 - self.betas[1] ** self.t)
             p = p - self.lr * (mean / (square.sqrt() + self.eps) + self.weight_decay * p)
+
+
+class _Listed:
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        self.params, self.lr, self.betas, self.eps, self.weight_decay, self.t = list(params), lr, betas, eps, weight_decay, 0
+        self.m = [torch.zeros_like(p) for p in self.params]
+        self.v = [torch.zeros_like(p) for p in self.params]
+
+    def moments(self, i, grad):
+        self.m[i] = self.betas[0] * self.m[i] + (1 - self.betas[0]) * grad
+        self.v[i] = self.betas[1] * self.v[i] + (1 - self.betas[1]) * grad**2
+        return self.m[i] / (1 - self.betas[0] ** self.t), self.v[i] / (1 - self.betas[1] ** self.t)
+
+
+class Wrong_only_first_updated(_Listed):  # noqa: N801
+    @torch.no_grad()
+    def step(self):
+        self.t += 1
+        for i, p in enumerate(self.params):
+            mean, square = self.moments(i, p.grad)
+            p.mul_(1 - self.lr * self.weight_decay)
+            p -= self.lr * mean / (square.sqrt() + self.eps)
+            return
+
+
+class Wrong_only_last_updated(_Listed):  # noqa: N801
+    @torch.no_grad()
+    def step(self):
+        self.t += 1
+        for i, p in enumerate(self.params):
+            mean, square = self.moments(i, p.grad)
+        p.mul_(1 - self.lr * self.weight_decay)
+        p -= self.lr * mean / (square.sqrt() + self.eps)

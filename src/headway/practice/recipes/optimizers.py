@@ -16,7 +16,7 @@ TEXTS = Texts("shared/optimizers")
 
 
 def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
-    """The definition in the steps of recipes.adam, and: turn, decay, slope, before, after; the output is every point after each step."""
+    """The definition in the steps of recipes.adam, and: turn, decay, slope, before, after, stored; the output is every point after each step."""
     settings = one_step.Settings(**given)
     rate, (beta1, beta2) = settings.learning_rate, settings.decays
     now = [numpy.asarray(point, numpy.float64) for point in points]
@@ -31,7 +31,8 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
             decayed = steps.before(point, rate, weight_decay)
             moved, mean, square = update(steps, decayed, slope, moments[place], t, settings)
             correction = ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0
-            now[place] = steps.after(moved, point, rate, weight_decay, correction, given_slope)
+            updated = steps.after(moved, point, rate, weight_decay, correction, given_slope)
+            now[place] = steps.stored(updated, point, place, len(now))
             moments[place] = (mean, square)
         found += now
     return tuple(found)
@@ -66,6 +67,8 @@ SETTING = TEXTS["more_than_one_parameter"]
 SHARED = (
     TEXTS.mistake("step_counted_per_parameter", turn=lambda count, place, num_points: (count - 1) * num_points + place + 1),
     TEXTS.mistake("update_not_stored", after=lambda moved, point, *others: point),
+    TEXTS.mistake("only_first_updated", stored=lambda updated, point, place, num_points: updated if place == 0 else point),
+    TEXTS.mistake("only_last_updated", stored=lambda updated, point, place, num_points: updated if place == num_points - 1 else point),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
