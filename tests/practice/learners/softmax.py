@@ -194,3 +194,8 @@ def right_vector_or_matrix(scores):
         return e / e.sum()
     e = np.exp(scores - np.max(scores, axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
+
+
+def wrong_total_not_shifted(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / np.exp(x).sum(-1, keepdims=True)

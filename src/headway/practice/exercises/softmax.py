@@ -40,6 +40,7 @@ MISTAKES = (
     TEXTS.mistake("no_shift", shift=lambda x, axis: 0.0),
     TEXTS.mistake("global_shift", shift=lambda x, axis: x.max()),
     TEXTS.mistake("divides_by_sum_of_inputs", total=lambda powers, x, axis: x.sum(axis, keepdims=True)),
+    TEXTS.mistake("total_not_shifted", total=lambda powers, x, axis: numpy.exp(x).sum(axis, keepdims=True)),
     TEXTS.mistake("sums_everything", total=lambda powers, x, axis: powers.sum()),
     TEXTS.mistake("no_keepdims_in_total", total=lambda powers, x, axis: powers.sum(axis)),
     TEXTS.mistake("no_keepdims_in_shift", shift=lambda x, axis: x.max(axis)),
