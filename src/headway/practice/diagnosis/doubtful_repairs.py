@@ -16,6 +16,7 @@ from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
+from headway.practice.exercise import MISSING
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Edit, Repair
 
@@ -28,6 +29,16 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         or _is_given_another_kind(trial)
         or ("mask" in exercise_name and _returns_operand(repair, trial.call))
         or leaves_out_parameters(repair, trial.call)
+        or _replaces_guessed(repair, trial.call)
+    )
+
+
+def _replaces_guessed(repair: Repair, call: Call) -> bool:
+    """Return True if a repair puts something else in place of an operand that a part can do without, and that only its place was taken to mean."""
+    guessed = [name for name, role in call.binding.role_of.items() if role.neutral is not MISSING and not fits_name(name, role)]
+    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
+    return any(
+        re.search(rf"(?<!\.)\b{name}\b", old) is not None and re.search(rf"\b{name}\b", new) is None for name in guessed for old, new in edits
     )
 
 

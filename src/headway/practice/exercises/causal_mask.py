@@ -117,6 +117,14 @@ def _as_square(inputs: Inputs) -> Inputs:
     return inputs | {"query_len": (inputs["query_len"], inputs["query_len"])}
 
 
+def _as_two_sequences(inputs: Inputs) -> Inputs | None:
+    """Return the token ids of the queries and of the keys in place of their numbers."""
+    if "query_len" not in inputs:
+        return None
+    length = inputs["query_len"]
+    return without(inputs, "past_len") | {"query_len": _tokens(2, length), "key_len": _tokens(2, length + inputs.get("past_len", 0))}
+
+
 def _as_sequence(make: Any) -> Any:
     def encode(inputs: Inputs) -> Inputs | None:
         if "x" in inputs:
@@ -141,6 +149,7 @@ TAKES = optional(
     Convention(encode=_as_shape, role="query_len", named="shape"),
     Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),
     Convention(reads=_sequence_taken, role="x", without="query_len"),
+    Convention(encode=_as_two_sequences, role="key_len", without="x", source=r"\b(\w*q\w*)\.(shape|size)\b[^\n]*\b\w*k\w*\.(shape|size)\b"),
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""
 
