@@ -84,7 +84,13 @@ DEFAULT_AXIS = optional(
         encode=lambda inputs: {"axis": -1} | inputs,
         role="axis",
         source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
-    )
+    ),
+    Convention(
+        TEXTS["every_entry"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *None *[,)]",
+    ),
 )
 
 

@@ -205,8 +205,15 @@ OF_ONE_VECTOR = (
 
 ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
 
+DRAWN_FROM = (
+    r"(?i)\A(?![\s\S]*(?:(?<!\w)(?:batch|rows?)(?!\w)|keepdims?\b|\b(?:axis|dim) *=))[\s\S]*\b(\w+) *= *(?:\w+\.)?\w*softmax\w*\("
+    r"[\s\S]*\bchoice\([^\n]*\bp *= *\1\b"
+)
+"""Pattern of the source of a file that names no axis and draws from the outputs of softmax, as NumPy does from one vector alone."""
+
 FEWER_AXES = (
     ONE_VECTOR,
+    _of_vectors(file_names=OF_SCORES, file_source=DRAWN_FROM),
     _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),
     _of_vectors(
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"
