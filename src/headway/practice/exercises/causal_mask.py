@@ -153,6 +153,25 @@ TAKES = optional(
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""
 
+
+
+def _without_pad_id(inputs: Inputs) -> Inputs:
+    """Return the inputs without an id of padding of 0, which a function may know by itself."""
+    return inputs if inputs.get("pad_id") else without(inputs, "pad_id")
+
+
+def _hides_zeros(ask: Any) -> Convention | None:
+    """Return the convention of a function that hides the id 0 without being given it; None if its mask is the same for any ids."""
+    tokens = _tokens(2, 4)
+    masks = [ask({"x": each}) for each in (tokens, tokens * (numpy.arange(4) < 3))]
+    if not all(isinstance(each, numpy.ndarray) and each.shape[-2:] == (4, 4) for each in masks):
+        return None
+    return None if numpy.array_equal(*masks, equal_nan=masks[0].dtype.kind == "f") else Convention(encode=_without_pad_id)
+
+
+ZEROS = (Convention(reads=_hides_zeros), Convention())
+"""An id of padding that is given, or known to be 0: a function that hides it is judged on padded sequences."""
+
 TOP_LEFT = optional(
     Convention(
         TEXTS["aligned_top_left"],
@@ -189,7 +208,7 @@ EXERCISE = Exercise(
     roles=(ROLES("query_len"), ROLES("x"), ROLES("key_len"), ROLES("past_len", neutral=0), ROLES("pad_id", neutral=0), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),
+    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, ZEROS, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
     calls="mask",
 )
