@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Sequence
 
 import numpy
 
@@ -36,10 +37,21 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
 def _replaces_guessed(repair: Repair, call: Call) -> bool:
     """Return True if a repair puts something else in place of an operand that a part can do without, and that only its place was taken to mean."""
     guessed = [name for name, role in call.binding.role_of.items() if role.neutral is not MISSING and not fits_name(name, role)]
-    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
-    return any(
-        re.search(rf"(?<!\.)\b{name}\b", old) is not None and re.search(rf"\b{name}\b", new) is None for name in guessed for old, new in edits
-    )
+    edits = [
+        [re.findall(IDENTIFIER, text) for text in (replaced_text(call.subject.text, each), each.replacement)]
+        for each in repair.edits
+        if each.cell is None
+    ]
+    return any(_is_moved(name, *names) for name in guessed for names in edits)
+
+
+IDENTIFIER = r"(?<![\w.])[A-Za-z_]\w*"
+
+
+def _is_moved(name: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return True if a name occurs fewer or more times among names than before, or elsewhere among as many."""
+    is_exchanged = len(before) == len(after) and any((name == old) != (name == new) for old, new in zip(before, after, strict=True))
+    return name in before and (before.count(name) != after.count(name) or is_exchanged)
 
 
 def _changes_option(repair: Repair, call: Call) -> bool:

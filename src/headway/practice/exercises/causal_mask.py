@@ -154,7 +154,6 @@ TAKES = optional(
 """The number of queries and keys, as numbers, as a shape or as an array."""
 
 
-
 def _without_pad_id(inputs: Inputs) -> Inputs:
     """Return the inputs without an id of padding of 0, which a function may know by itself."""
     return inputs if inputs.get("pad_id") else without(inputs, "pad_id")

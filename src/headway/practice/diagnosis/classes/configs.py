@@ -424,7 +424,10 @@ def with_width_of_head(roles: Sequence[Role], subject: Subject, name: str) -> tu
     if not field or not others or any(is_named(field, role) for role in roles if role.name == "head_dim"):
         return tuple(roles)
     return tuple(
-        replace(role, called=(*role.called, snake(field)) if role.name == "head_dim" else tuple(each for each in role.called if each != snake(field)))
+        replace(
+            role,
+            called=(*role.called, snake(field)) if role.name == "head_dim" else tuple(each for each in role.called if each != snake(field)),
+        )
         for role in roles
     )
 
