@@ -56,6 +56,18 @@ def softmax(x, axis=None):
         (("e.sum(axis=axis, keepdims=True)", "e.sum()"),),
     ),
     Program(
+        "log_softmax",
+        "log_softmax",
+        """
+import numpy as np
+
+def log_softmax(x, axis=0):
+    shifted = x - x.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+""",
+        (("np.exp(shifted).sum(axis=axis, keepdims=True)", "np.exp(shifted).sum(axis=0)"),),
+    ),
+    Program(
         "softmax",
         "softmax",
         """

@@ -68,6 +68,23 @@ RETURNS = optional(
 """Values returned in addition to the output, such as what a backward pass needs."""
 
 
+DEFAULT_AXIS = optional(
+    Convention(
+        TEXTS["default_axis"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
+    ),
+    Convention(
+        TEXTS["every_entry"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *None *[,)]",
+    ),
+)
+"""A default axis other than the last one, or all axes together; the probes pass the last one."""
+
+
 def one_length(
     encode: Callable[[Inputs], Inputs | None],
     shorter: Callable[[], Sequence[Inputs]],
