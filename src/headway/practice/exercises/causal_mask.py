@@ -165,7 +165,7 @@ def _hides_zeros(ask: Any) -> Convention | None:
     masks = [ask({"x": each}) for each in (tokens, tokens * (numpy.arange(4) < 3))]
     if not all(isinstance(each, numpy.ndarray) and each.shape[-2:] == (4, 4) for each in masks):
         return None
-    return None if numpy.array_equal(*masks, equal_nan=masks[0].dtype.kind == "f") else Convention(encode=_without_pad_id)
+    return None if numpy.array_equal(masks[0], masks[1], equal_nan=masks[0].dtype.kind == "f") else Convention(encode=_without_pad_id)
 
 
 ZEROS = (Convention(reads=_hides_zeros), Convention())
