@@ -115,6 +115,24 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj((torch.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(batch, length, width))
 """
 
+OF_TWO_IDS = """
+import numpy as np
+
+def make_pad_mask(q, k, unlike_in_q, unlike_in_k):
+    return (k != unlike_in_k)[:, None, :] & (q != unlike_in_q)[:, :, None]
+"""
+
+OF_VECTORS = """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+def likeliest(model, ids):
+    return softmax(model(ids)[-1]).argmax()
+"""
+
 
 def found_in(tmp_path, text):
     path = tmp_path / "learner.py"
@@ -123,7 +141,10 @@ def found_in(tmp_path, text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("text", "name"), [(OF_GROUPS, "apply_rotary"), (OF_OWN_TENSORS, "gelu"), (DIVIDED, "Tokenizer")])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(OF_GROUPS, "apply_rotary"), (OF_OWN_TENSORS, "gelu"), (DIVIDED, "Tokenizer"), (OF_TWO_IDS, "make_pad_mask"), (OF_VECTORS, "softmax")],
+)
 def test_programs_of_another_kind_are_not_accused(tmp_path, text, name):
     assert found_in(tmp_path, text)[name].status == "could not run"
 
@@ -142,6 +163,13 @@ def test_programs_of_another_kind_are_not_accused(tmp_path, text, name):
             .replace("+ 1.0", "- 1.0"),
             "gelu",
         ),
+        (
+            OF_TWO_IDS.replace("q, k, unlike_in_q, unlike_in_k", "q, k, pad_q, pad_k")
+            .replace("k != unlike_in_k", "k != pad_q")
+            .replace("unlike_in_q", "pad_q"),
+            "make_pad_mask",
+        ),
+        (OF_VECTORS.replace("[-1])", "[:, -1])"), "softmax"),
     ],
 )
 def test_wrong_ones_of_the_usual_kind_are(tmp_path, text, name):

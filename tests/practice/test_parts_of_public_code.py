@@ -14,6 +14,7 @@ from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
     axes_and_states,
+    callers,
     constructed,
     courses,
     embeddings,
@@ -76,10 +77,12 @@ MODULES = (
     own_settings,
     keys_and_lengths,
     named_values,
+    callers,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]
-"""One mistake of every other program: each takes seconds."""
+MISTAKES += [(each, 0) for each in PROGRAMS[1::2] if each in callers.PROGRAMS]
+"""One mistake of every other program: each takes seconds; of every program that only its callers explain."""
 
 
 def verdict_on(tmp_path, program, text):

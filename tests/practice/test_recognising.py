@@ -687,3 +687,8 @@ def test_an_update_of_any_name_is_an_optimizer_if_it_is_right():
     assert found[1][1].is_correct
     for wrong in ("each += lr * each.grad", "each -= each.grad", "each -= lr * each.grad.abs()"):
         assert not found_in(OF_ANY_NAME.replace("each -= lr * each.grad", wrong))
+
+
+def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
+    text = "class Masking:\n    def __call__(self, x, mask_value=0):\n        return x * (x != mask_value)\n"
+    assert found_in(text) == {}

@@ -36,6 +36,7 @@ from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.diagnosis.repair.text import replaced_text
+from headway.practice.diagnosis.vectors_alone import may_take_vectors
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
@@ -107,6 +108,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _lacks_own_array(verdict)
         or _rotates_groups(verdict)
         or _is_given_nothing(verdict)
+        or may_take_vectors(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Sequence
 
 import numpy
 
@@ -16,6 +17,7 @@ from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.repair.left_out import leaves_out_parameters
 from headway.practice.diagnosis.repair.text import replaced_text
+from headway.practice.exercise import MISSING
 from headway.practice.outputs import Raised
 from headway.practice.verdict import Edit, Repair
 
@@ -28,7 +30,28 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         or _is_given_another_kind(trial)
         or ("mask" in exercise_name and _returns_operand(repair, trial.call))
         or leaves_out_parameters(repair, trial.call)
+        or _replaces_guessed(repair, trial.call)
     )
+
+
+def _replaces_guessed(repair: Repair, call: Call) -> bool:
+    """Return True if a repair puts something else in place of an operand that a part can do without, and that only its place was taken to mean."""
+    guessed = [name for name, role in call.binding.role_of.items() if role.neutral is not MISSING and not fits_name(name, role)]
+    edits = [
+        [re.findall(IDENTIFIER, text) for text in (replaced_text(call.subject.text, each), each.replacement)]
+        for each in repair.edits
+        if each.cell is None
+    ]
+    return any(_is_moved(name, *names) for name in guessed for names in edits)
+
+
+IDENTIFIER = r"(?<![\w.])[A-Za-z_]\w*"
+
+
+def _is_moved(name: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return True if a name occurs fewer or more times among names than before, or elsewhere among as many."""
+    is_exchanged = len(before) == len(after) and any((name == old) != (name == new) for old, new in zip(before, after, strict=True))
+    return name in before and (before.count(name) != after.count(name) or is_exchanged)
 
 
 def _changes_option(repair: Repair, call: Call) -> bool:

@@ -303,10 +303,12 @@ OF_LENGTH = r"(?i)(seq(uence)?|tgt|trg|context|max|q|query)?_?(len(gth)?|size)|[
 
 
 def as_mask(subject: Subject) -> Exercise | None:
-    """Return the exercise of causal masks or of padding masks for a function that makes an attention mask, if it is correct.
+    """Return the exercise of causal masks or of padding masks for what makes an attention mask, if it is correct.
 
     One that makes a triangle of a number of positions alone is a causal mask, right or wrong: it knows of no padding and of no window.
     """
+    if re.fullmatch("(?i)masking", subject.short_name):  # what hides padding in its input has this name as well
+        return _first_correct(subject, ("causal_mask",))
     if not re.fullmatch(OF_MASK, subject.short_name):
         return None
     right = _first_correct(subject, ("causal_mask", "padding_mask"))

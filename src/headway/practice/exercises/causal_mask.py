@@ -117,6 +117,14 @@ def _as_square(inputs: Inputs) -> Inputs:
     return inputs | {"query_len": (inputs["query_len"], inputs["query_len"])}
 
 
+def _as_two_sequences(inputs: Inputs) -> Inputs | None:
+    """Return the token ids of the queries and of the keys in place of their numbers."""
+    if "query_len" not in inputs:
+        return None
+    length = inputs["query_len"]
+    return without(inputs, "past_len") | {"query_len": _tokens(2, length), "key_len": _tokens(2, length + inputs.get("past_len", 0))}
+
+
 def _as_sequence(make: Any) -> Any:
     def encode(inputs: Inputs) -> Inputs | None:
         if "x" in inputs:
@@ -141,8 +149,27 @@ TAKES = optional(
     Convention(encode=_as_shape, role="query_len", named="shape"),
     Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),
     Convention(reads=_sequence_taken, role="x", without="query_len"),
+    Convention(encode=_as_two_sequences, role="key_len", without="x", source=r"\b(\w*q\w*)\.(shape|size)\b[^\n]*\b\w*k\w*\.(shape|size)\b"),
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""
+
+
+def _without_pad_id(inputs: Inputs) -> Inputs:
+    """Return the inputs without an id of padding of 0, which a function may know by itself."""
+    return inputs if inputs.get("pad_id") else without(inputs, "pad_id")
+
+
+def _hides_zeros(ask: Any) -> Convention | None:
+    """Return the convention of a function that hides the id 0 without being given it; None if its mask is the same for any ids."""
+    tokens = _tokens(2, 4)
+    masks = [ask({"x": each}) for each in (tokens, tokens * (numpy.arange(4) < 3))]
+    if not all(isinstance(each, numpy.ndarray) and each.shape[-2:] == (4, 4) for each in masks):
+        return None
+    return None if numpy.array_equal(masks[0], masks[1], equal_nan=masks[0].dtype.kind == "f") else Convention(encode=_without_pad_id)
+
+
+ZEROS = (Convention(reads=_hides_zeros), Convention())
+"""An id of padding that is given, or known to be 0: a function that hides it is judged on padded sequences."""
 
 TOP_LEFT = optional(
     Convention(
@@ -180,7 +207,7 @@ EXERCISE = Exercise(
     roles=(ROLES("query_len"), ROLES("x"), ROLES("key_len"), ROLES("past_len", neutral=0), ROLES("pad_id", neutral=0), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),
+    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, ZEROS, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
     calls="mask",
 )

@@ -10,7 +10,7 @@ from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, optional, unchanged
 from headway.practice.exercises.softmax import ROLES, ROWS
 from headway.practice.outputs import Raised
-from headway.practice.recipes.conventions import FEWER_AXES, RETURNS
+from headway.practice.recipes.conventions import DEFAULT_AXIS, FEWER_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.texts import Texts
 
@@ -150,6 +150,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(*FEWER_AXES), RETURNS),
+    conventions=(optional(*FEWER_AXES), RETURNS, DEFAULT_AXIS),
     recoveries=RECOVERIES,
 )

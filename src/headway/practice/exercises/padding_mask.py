@@ -219,6 +219,7 @@ EXERCISE = Exercise(
         ROLES("pad_id", neutral=0),
         ROLES("num_queries", neutral=3),
         *ROLES.each("queries", "lengths"),
+        ROLES("queries_pad_id", neutral=1),
         ROLES("seq_len", neutral=None),
         *OPTIONS,
     ),

@@ -346,6 +346,7 @@ EXERCISE = Exercise(
         ROLES("offset", neutral=0),
         ROLES("interleaved", neutral=True),
         ROLES.size("shape", lambda inputs: inputs["x"].shape),
+        ROLES.size("num_axes", extent("x", -1), size_override=(("hidden_size",), lambda inputs: inputs["x"].ndim)),
     ),
     probes=probes,
     may_write=True,

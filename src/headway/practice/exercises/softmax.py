@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Probe, optional, unchanged
+from headway.practice.exercise import Convention, Exercise, Probe, unchanged
 from headway.practice.recipes.activations import softmax
-from headway.practice.recipes.conventions import FEWER_AXES, NUM_AXES, RETURNS
+from headway.practice.recipes.conventions import DEFAULT_AXIS, FEWER_AXES, NUM_AXES, RETURNS
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -77,15 +77,6 @@ KEEPS_TYPE = (
         encode=lambda inputs: inputs if inputs["x"].dtype.kind == "f" else None,
         source=r"\.to\(\w*dtype\w*\)|\.(?:to|astype)\(\w+\.dtype\)|\.type_as\(",
     ),
-)
-
-DEFAULT_AXIS = optional(
-    Convention(
-        TEXTS["default_axis"],
-        encode=lambda inputs: {"axis": -1} | inputs,
-        role="axis",
-        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
-    )
 )
 
 

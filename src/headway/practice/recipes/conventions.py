@@ -68,6 +68,23 @@ RETURNS = optional(
 """Values returned in addition to the output, such as what a backward pass needs."""
 
 
+DEFAULT_AXIS = optional(
+    Convention(
+        TEXTS["default_axis"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
+    ),
+    Convention(
+        TEXTS["every_entry"],
+        encode=lambda inputs: {"axis": -1} | inputs,
+        role="axis",
+        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *None *[,)]",
+    ),
+)
+"""A default axis other than the last one, or all axes together; the probes pass the last one."""
+
+
 def one_length(
     encode: Callable[[Inputs], Inputs | None],
     shorter: Callable[[], Sequence[Inputs]],
@@ -205,8 +222,15 @@ OF_ONE_VECTOR = (
 
 ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
 
+DRAWN_FROM = (
+    r"(?i)\A(?![\s\S]*(?:(?<!\w)(?:batch|rows?)(?!\w)|keepdims?\b|\b(?:axis|dim) *=))[\s\S]*\b(\w+) *= *(?:\w+\.)?\w*softmax\w*\("
+    r"[\s\S]*\bchoice\([^\n]*\bp *= *\1\b"
+)
+"""Pattern of the source of a file that names no axis and draws from the outputs of softmax, as NumPy does from one vector alone."""
+
 FEWER_AXES = (
     ONE_VECTOR,
+    _of_vectors(file_names=OF_SCORES, file_source=DRAWN_FROM),
     _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),
     _of_vectors(
         source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))"

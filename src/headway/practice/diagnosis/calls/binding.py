@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.rotation import same, table_for
-from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value
+from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 
@@ -274,7 +274,7 @@ def operands_by_word(parameters: Sequence[inspect.Parameter], roles: Sequence[Ro
     """Return the roles of two or three sequences of an attention by the words in their names: query_X, key_X; enc_k, enc_v; encoder_out, decoder_state."""
     found: dict[str, Role] = {}
     for parameter in parameters:
-        name = parameter.name.lower()
+        name = snake(parameter.name)
         words = [] if re.search(NO_OPERAND, name) else name.split("_")
         meant = [role for role in roles if role.name in OPERANDS and any(fits_name(word, role) for word in words)]
         if len(meant) == 1 and meant[0] not in found.values():

@@ -9,12 +9,13 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
-from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
@@ -412,6 +413,23 @@ def _unchecked(base: type, given: Mapping[str, Any]) -> Any:
 
 NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
 """Pattern of the name of a number of heads."""
+
+
+def with_width_of_head(roles: Sequence[Role], subject: Subject, name: str) -> tuple[Role, ...]:
+    """Return the roles, that of the width of a head under the name of the field that follows the number of heads in a shape, next to a width."""
+    of_config = rf"(?:self\.)?{re.escape(name)}\."
+    found = re.search(rf"\b{of_config}{NUM_HEADS}, *{of_config}(\w+)\s*[,)]", subject.code)
+    field = found[found.lastindex or 0] if found is not None else ""
+    others = [each for each in fields_read(subject, name) if each != field and re.search(r"model|emb|dim|width", each)]
+    if not field or not others or any(is_named(field, role) for role in roles if role.name == "head_dim"):
+        return tuple(roles)
+    return tuple(
+        replace(
+            role,
+            called=(*role.called, snake(field)) if role.name == "head_dim" else tuple(each for each in role.called if each != snake(field)),
+        )
+        for role in roles
+    )
 
 
 def _is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:

@@ -31,6 +31,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     keywords_taken,
     optional_fields,
+    with_width_of_head,
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
@@ -117,7 +118,8 @@ class Construction:
 
 def config_for(construction: Construction, subject: Subject, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return the config that a constructor takes for the sizes of a probe: the file's own, or one that answers to any name."""
-    base, roles, name = construction.base, construction.roles, construction.config or ""
+    base, name = construction.base, construction.config or ""
+    roles = with_width_of_head(construction.roles, subject, name)
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
