@@ -81,8 +81,9 @@ def _cause(part: Verdict, says: Message | None = None) -> Cause:
     if first.name.startswith(BECAUSE) and says is None:
         return replace(first, proof=EMPTY)
     name = part.subject
-    cause = Cause(BECAUSE + name, TEXTS["wrong_because_of_one"].format(names=name), TEXTS["correct_callees"].format(names=name), EMPTY)
-    return replace(cause, line=part.line, says=cause.says if says is None else says.format(name=name))
+    fix = TEXTS["correct_callees"].format(names=name) if says is None else TEXTS["correct_part"].format(name=name)
+    sentence = TEXTS["wrong_because_of_one"].format(names=name) if says is None else says.format(name=name)
+    return Cause(BECAUSE + name, sentence, fix, EMPTY, line=part.line)
 
 
 def _is_misplaced(part: Verdict) -> bool:
