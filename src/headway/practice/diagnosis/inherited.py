@@ -15,10 +15,14 @@ from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
 
-HARMLESS = PARTIAL | CACHED | {
-    *("default_value", "mask_dropped", "mask_of_axes_wrong", "operands_ignored", "not_repeatable", "dropout_in_eval", "changes_inputs"),
-    *("too_slow", "too_large", "not_confirmed", "gradient_raises"),
-}
+HARMLESS = (
+    PARTIAL
+    | CACHED
+    | {
+        *("default_value", "mask_dropped", "mask_of_axes_wrong", "operands_ignored", "not_repeatable", "dropout_in_eval", "changes_inputs"),
+        *("too_slow", "too_large", "not_confirmed", "gradient_raises"),
+    }
+)
 """Mistakes of a part that concern calls which the class around it may never make."""
 AROUND = ("layer_norm", "rms_norm", "residual")
 """Parts of a layer that have no convention which the layer would make good."""
@@ -28,7 +32,7 @@ CONSTRUCTORS = ("__init__", "setup")
 def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file; what is right only with correct parts in place of wrong ones, which it always makes, is wrong because of them.
 
-    So is a stack or a model that is not understood.
+    So is a stack or a model that is not understood, or could not run.
     """
     found = list(verdicts)
     for _ in found:  # a model may make a stack whose layers are wrong
@@ -56,7 +60,7 @@ def inherited_cause(subject: Subject, wrong: Mapping[str, Verdict]) -> Cause | N
 
 
 def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
-    is_open = verdict.status == "could not run" and any(cause.name == "not_understood" for cause in verdict.causes)
+    is_open = verdict.status == "could not run" and not any(cause.name == "unfinished" for cause in verdict.causes)
     if verdict.trial is None or not (verdict.is_correct or is_open):
         return verdict
     subject, calls, is_wired = verdict.trial.call.subject, by_name(verdict.exercise).calls, verdict.trial.call.is_wired

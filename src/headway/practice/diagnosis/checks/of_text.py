@@ -15,6 +15,4 @@ def cause_of_text(subject: Subject) -> Cause | None:
 
     Such are one layer in all places, a result that is dropped, a layer made in the call, and an argument in the place of another.
     """
-    return (
-        shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject) or misplaced_argument_cause(subject)
-    )
+    return shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject) or misplaced_argument_cause(subject)
