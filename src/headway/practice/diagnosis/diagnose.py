@@ -27,6 +27,7 @@ from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
+from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.repeating import (
     NOT_REPEATABLE,
@@ -200,7 +201,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
     undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
-    return _unexplained(subject, exercise, next(undefined, closest[0]))
+    verdict = _unexplained(subject, exercise, next(undefined, closest[0]))
+    misplaced = misplaced_argument_cause(subject) if verdict.status == "unknown" else None
+    return verdict if misplaced is None else replace(verdict, status="wrong", causes=(misplaced,), difference=None)
 
 
 def _unopposed(found: Sequence[Explanation], trials: Sequence[Trial]) -> list[Explanation]:

@@ -19,7 +19,6 @@ import numpy
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.relative_positions import depends_on_place
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
@@ -85,7 +84,7 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
         return verdict
     subject = verdict.trial.call.subject
     raising = (undefined(subject) or impossible(subject)) if verdict.status == "could not run" else None
-    cause = raising or cause_of_text(subject) or misplaced_argument_cause(subject) or tiny_fill_cause(subject, verdict.trial.exercise)
+    cause = raising or cause_of_text(subject) or tiny_fill_cause(subject, verdict.trial.exercise)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

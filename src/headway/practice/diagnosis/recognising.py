@@ -14,6 +14,7 @@ from headway.practice.diagnosis.classes.made import copies_layer
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
@@ -117,6 +118,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("sinusoidal_positions"), *(each for each in likely if each.name != "embed")]
     if inspect.isfunction(subject.value) and not re.search(ROTATING, _body(subject)):  # the exchange of the halves is a step of rotary
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
+    if inspect.isclass(subject.value) and raises_when_made(subject) is not None:  # each attempt would make it as far as that
+        return next(iter(likely), None)
     block = as_form(subject) if inspect.isclass(subject.value) and parts_of_block(subject.short_name) else None
     if block is not None:
         return block

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import isclass
 
-from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
-from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
+from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.trials import trials_of
 from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import is_in_doubt
 from headway.practice.diagnosis.explain.impossible import impossible
+from headway.practice.diagnosis.explain.undefined import raises_when_made
+from headway.practice.diagnosis.inherited import inherited_cause
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than, is_of_codes
@@ -33,6 +35,10 @@ MAX_TRIED = 3
 """Subjects and parts that are tried."""
 EFFORT = 0.4
 """Share of the usual work for each."""
+MODEL = r"(?i)model$|^vit|vit$|bert|gpt|transformer|llama|lm$"
+"""Pattern of the names of whole models, of any kind."""
+CAUSAL = r"(?i)tri[ul]|causal"
+"""Pattern of the source of a model that hides later positions."""
 
 
 def repaired_as_others(
@@ -40,17 +46,14 @@ def repaired_as_others(
 ) -> list[Verdict]:
     """Return the verdicts on those of a file's subjects that a single change makes right as a part that they were not judged as.
 
-    A stack or a model that was not judged is wrong if it holds one layer several times, constructs its parts with arguments in wrong places, or
-    makes a call that always raises.
-
     verdicts    on the subjects that were judged
     right       names of the subjects of the file that are right
     allowance   work for the file
     """
-    found = {verdict.subject: verdict for verdict in _of_text(subjects, verdicts)}
+    found: dict[str, Verdict] = {}
     failing = {each.subject for each in verdicts if any(cause.name.startswith("raises_") for cause in each.causes)}
     for subject, exercise in itertools.islice(_untried(subjects, verdicts), MAX_TRIED):
-        if subject.name in found or (failing and failing & used_names(subject)):  # no change of its own corrects the part that raises
+        if failing and failing & used_names(subject):  # no change of its own corrects the part that raises
             continue
         with suppress(Exception):  # a program of an unforeseen kind
             verdict = _repaired_as(subject, exercise, right, allowance)
@@ -59,15 +62,25 @@ def repaired_as_others(
     return list(found.values())
 
 
-def _of_text(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
-    judged = {verdict.subject for verdict in verdicts}
+def mistaken_by_text(subjects: Sequence[Subject], wrong: Mapping[str, Verdict]) -> Iterator[Verdict]:
+    """Yield the verdicts on the stacks and models among subjects that were not judged whose text shows a mistake, such as one layer in all places.
+
+    wrong   verdicts on parts of the file that are wrong wherever they are used
+    """
     for subject in subjects:
-        parts = [by_name(name) for group in fitting(subject.short_name) for name in group]
-        whole = next((each for each in parts if each.calls in ("stack", "model")), None)
-        if whole is None or subject.name in judged:
-            continue
-        if (cause := shared_layers_cause(subject) or misplaced_argument_cause(subject) or impossible(subject)) is not None:
+        whole = _whole(subject)
+        found = None if whole is None else cause_of_text(subject) or raises_when_made(subject) or impossible(subject)
+        cause = found or inherited_cause(subject, wrong)
+        if whole is not None and cause is not None:
             yield Verdict(subject.name, whole.name, subject.line, "wrong", (cause,), title=whole.title)
+
+
+def _whole(subject: Subject) -> Exercise | None:
+    """Return the stack or model that the name of a subject may mean, for a class with another name of a model by whether it hides later positions; or None."""
+    parts = [by_name(name) for group in fitting(subject.short_name) for name in group]
+    if not parts and isclass(subject.value) and re.search(MODEL, subject.short_name):
+        parts = [by_name("gpt2" if re.search(CAUSAL, subject.own_source) else "encoder_stack")]
+    return next((each for each in parts if each.calls in ("stack", "model")), None)
 
 
 def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterator[tuple[Subject, Exercise]]:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_definitions, load_module, unjudged, with_exercises
+from headway.practice.diagnosis.inherited import with_inherited, wrong_parts
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
@@ -76,7 +77,12 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         (subject, exercise_by_name(verdict.exercise), verdict)
         for (subject, _), verdict in zip(chosen, verdicts(chosen, begin, conclude), strict=True)
     ]
-    for verdict in _without_unjudged_methods(settled([verdict for _, _, verdict in judged])):
+    first = with_inherited(settled([verdict for _, _, verdict in judged]))
+    for verdict in _without_unjudged_methods(first):
+        conclude(verdict)
+    rest = [] if job.named is not None else unjudged(module, job.text, {verdict.subject for verdict in first}, job.skipped)
+    of_text = _of_text(rest, first)
+    for verdict in of_text:
         conclude(verdict)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
@@ -91,12 +97,20 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         repaired: list[Verdict] = []
         allowance = Allowance()
         for verdicts_so_far in with_repairs(wrong, right, allowance):
-            repaired = settled([*right, *verdicts_so_far])[len(right) :]
-            for verdict in _without_unjudged_methods(repaired):
+            of_all = settled([*right, *verdicts_so_far])
+            repaired = of_all[len(right) :]
+            for verdict in _without_unjudged_methods(with_inherited(of_all)):
                 conclude(verdict)
-        for verdict in repaired_as_others(others, repaired, names, allowance):
+        for verdict in repaired_as_others(others, [*repaired, *of_text], names, allowance):
             conclude(verdict)
     report(end=True)
+
+
+def _of_text(subjects: list[Subject], verdicts: list[Verdict]) -> list[Verdict]:
+    """Return the verdicts on subjects that were not judged and whose text shows a mistake."""
+    from headway.practice.diagnosis.unrecognised import mistaken_by_text
+
+    return list(mistaken_by_text(subjects, wrong_parts(verdicts))) if subjects else []
 
 
 FOUND = ("correct", "wrong", "unknown")

@@ -36,3 +36,24 @@ def test_the_mask_of_the_first_sequence_is_not_that_of_all(tmp_path, mask, statu
     (verdict,) = check_file(path)
     assert verdict.status == status
     assert [cause.name for cause in verdict.causes] == ([] if status == "correct" else ["mask_of_axes_wrong"])
+
+
+EXPANDED = ATTENTION.replace(
+    "            if mask.dim() == 3:\n                mask = {mask}\n",
+    "            assert 3 <= mask.dim() <= 4\n            mask = {mask}\n",
+).replace(
+    'scores = scores.masked_fill(mask == 0, float("-inf"))',
+    'scores = scores if mask is None else scores.masked_fill(mask == 0, float("-inf"))',
+)
+
+
+@pytest.mark.parametrize(
+    ("mask", "status"),
+    [("mask.unsqueeze(1) if mask.dim() < 4 else mask", "correct"), ("mask.unsqueeze(1) if mask.dim() < 4 else None", "wrong")],
+)
+def test_a_mask_that_is_accepted_and_dropped_is_wrong(tmp_path, mask, status):
+    path = tmp_path / "attention.py"
+    path.write_text(EXPANDED.format(mask=mask))
+    (verdict,) = check_file(path)
+    assert verdict.status == status, verdict
+    assert [cause.name for cause in verdict.causes] == ([] if status == "correct" else ["mask_of_axes_wrong"])

@@ -74,3 +74,61 @@ def test_a_stack_that_cannot_be_constructed_names_the_argument(tmp_path):
     path.write_text(STACK)
     found = {each.subject: each for each in check_file(path)}
     assert [cause.name for cause in found["Encoder"].causes] == ["argument_misplaced"]
+
+
+NORMED = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.gain, self.shift = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return self.gain * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.shift
+
+class ResidualConnection(nn.Module):
+    def __init__(self, features, dropout):
+        super().__init__()
+        self.norm, self.dropout = LayerNorm(ARGUMENTS), nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        return self.norm(x + self.dropout(sublayer(x)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters", "is_misplaced"),
+    [
+        ("features", "eps=1e-6", True),
+        ("eps=features", "eps=1e-6", True),
+        ("", "eps=1e-6", False),
+        ("features", "features, eps=1e-6", False),
+        ("features", "eps=16", False),
+        ("rate", "eps=1e-6", False),
+    ],
+)
+def test_a_width_is_no_small_number(tmp_path, arguments, parameters, is_misplaced):
+    pytest.importorskip("torch")
+    text = NORMED.replace("ARGUMENTS", arguments).replace("eps=1e-6", parameters)
+    subject = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "ResidualConnection")
+    assert (misplaced_argument_cause(subject) is not None) == is_misplaced
+
+
+def test_a_width_that_a_norm_only_passes_on_as_its_width_is_no_mistake(tmp_path):
+    pytest.importorskip("torch")
+    text = NORMED.replace("ARGUMENTS", "features").replace("+ self.eps)", ")").replace("self.eps = eps", "self.norm = nn.LayerNorm(eps)")
+    subject = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "ResidualConnection")
+    assert misplaced_argument_cause(subject) is None
+
+
+def test_a_residual_whose_norm_adds_the_width_is_wrong(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(NORMED.replace("ARGUMENTS", "features"))
+    found = {each.subject: each for each in check_file(path)}
+    assert found["LayerNorm"].is_correct
+    assert [cause.name for cause in found["ResidualConnection"].causes] == ["argument_misplaced"]
+    assert found["ResidualConnection"].causes[0].line == 17

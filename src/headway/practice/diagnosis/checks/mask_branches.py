@@ -21,23 +21,36 @@ TEXTS = Texts("diagnosis")
 
 BRANCH = r"\b\w*mask\w*(?:\.ndim|\.dim\(\)) *== *(\d)|\blen\(\w*mask\w*\.(?:shape|size\(\))\) *== *(\d)"
 """Pattern of a branch for masks with a certain number of axes."""
+AXES = r"\w*mask\w*(?:\.ndim|\.dim\(\))"
+ACCEPTED = rf"\bassert +(?:(\d) *<= *{AXES} *<= *(\d)|{AXES} *in *[\[({{]([\d, ]+)[\])}}])"
+"""Pattern of the line that accepts masks with certain numbers of axes: the least and the most, or each of them."""
 
 
 def mask_branch_cause(trial: Trial) -> Cause | None:
-    """Return a cause if masks with a number of axes that the source has a branch for are accepted, and wrong in all their forms; else None.
+    """Return a cause if masks with a number of axes that the source provides for are accepted, and wrong in all their forms; else None.
 
     They are wrong as well if the mask of the first sequence is applied to all.
     """
     source = trial.call.subject.used_source
     if not any(role.name == "mask" for role in trial.call.binding.role_of.values()):
         return None
-    for num_axes in sorted({int(first or second) for first, second in re.findall(BRANCH, source)}):
+    accepted = _accepted(source)
+    for num_axes in sorted({int(first or second) for first, second in re.findall(BRANCH, source)} | accepted):
         outcomes = [*_outcomes(trial, num_axes)]
         if (outcomes and not any(outcomes)) or _uses_first_alone(trial, num_axes):
             says = TEXTS["mask_of_axes_wrong"].format(num_axes=num_axes)
             pattern = rf"mask\w*(\.ndim|\.dim\(\)|\.shape\)|\.size\(\)\)) *== *{num_axes}"
-            return Cause("mask_of_axes_wrong", says, TEXTS["expand_mask"], EMPTY, line=trial.call.subject.line_of(pattern))
+            line = trial.call.subject.line_of(pattern) or trial.call.subject.line_of(ACCEPTED)
+            return Cause("mask_of_axes_wrong", says, TEXTS["expand_mask"], EMPTY, line=line)
     return None
+
+
+def _accepted(source: str) -> set[int]:
+    """Return the numbers of axes of the masks that an assertion of the source accepts."""
+    found: set[int] = set()
+    for least, most, each in re.findall(ACCEPTED, source):
+        found |= {*map(int, re.findall(r"\d", each))} or {*range(int(least), int(most) + 1)}
+    return found
 
 
 def _outcomes(trial: Trial, num_axes: int) -> Iterator[bool]:

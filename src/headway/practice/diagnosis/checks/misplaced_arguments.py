@@ -18,18 +18,32 @@ RATE = r"drop|eps"
 KINDS = (RATE, r"heads?$", r"vocab", r"layers$|blocks$", r"len|context|block_size|positions")
 """Patterns of the names of values that cannot replace each other; all others are widths, which a second layer takes in another order."""
 
+EPSILON = r"(?i)^_?eps(ilon)?$"
+WIDTH = r"(?i)^(features|\w*dim|d_model|dmodel|hidden_size|embed_size|emb_size|embedding_size|n_embd|num_features|num_hiddens|model_size|d_embed)$"
+"""Patterns of the names of the small number that a norm adds, and of widths, which are no such number."""
+ADDED = r"\+ (self\.)?_?eps(ilon)?\b|\beps=(self\.)?_?eps(ilon)?\b"
+"""Pattern of the source of a norm that adds its small number itself or passes it on by its name."""
+TINY = 0.1
+"""Default values of a parameter below this are small numbers that are added."""
+
 
 def misplaced_argument_cause(subject: Subject) -> Cause | None:
     """Return the cause for a class of the file that is constructed with an argument in the place of another parameter; None if there is none."""
     found = definitions(parsed(subject.text))
     tree = found.get(subject.name)
-    classes = {name: taken for name, node in found.items() if isinstance(node, ast.ClassDef) and (taken := _taken(node))}
+    defined = {name: node for name, node in found.items() if isinstance(node, ast.ClassDef)}
+    classes = {name: taken for name, node in defined.items() if (taken := _taken(node))}
     for node in () if not isinstance(tree, ast.ClassDef) else ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in classes:
             name = _misplaced(node, classes[node.func.id])
             if name is not None:
                 says = TEXTS["argument_misplaced"].format(call=ast.unparse(node), name=name[0], place=name[1])
                 fix = TEXTS["pass_by_name"].format(name=name[0])
+                return Cause("argument_misplaced", says, fix, EMPTY, line=node.lineno)
+            width = _width_as_epsilon(node, defined[node.func.id])
+            if width is not None:
+                says = TEXTS["width_as_epsilon"].format(call=ast.unparse(node), name=width[0], place=width[1])
+                fix = TEXTS["leave_epsilon"].format(place=width[1])
                 return Cause("argument_misplaced", says, fix, EMPTY, line=node.lineno)
     return None
 
@@ -53,6 +67,32 @@ def _misplaced(call: ast.Call, taken: list[str]) -> tuple[str, str] | None:
         if is_other and given.get(name) != name and (name in given or re.search(RATE, name)):
             return name, place
     return None
+
+
+def _width_as_epsilon(call: ast.Call, node: ast.ClassDef) -> tuple[str, str] | None:
+    """Return the name of a width and the parameter that receives it, which is a small number by its name and its default value."""
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    small = _tiny_parameters(node) if re.search(ADDED, ast.unparse(node)) else set()
+    places = [*zip(_taken(node), call.args, strict=False), *((each.arg, each.value) for each in call.keywords if each.arg)]
+    return next(((_name(value), place) for place, value in places if place in small and re.search(WIDTH, _name(value))), None)
+
+
+def _tiny_parameters(node: ast.ClassDef) -> set[str]:
+    """Return the parameters of a class's constructor that are small numbers by their names and, if they have one, by their default values."""
+    constructor = next((each for each in functions_in(node) if each.name == "__init__" and each in node.body), None)
+    if constructor is None:
+        return set()
+    taken = constructor.args
+    plain = [*taken.posonlyargs, *taken.args]
+    defaults = dict(zip([each.arg for each in reversed(plain)], reversed(taken.defaults), strict=False))
+    defaults |= {each.arg: value for each, value in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if value is not None}
+    named = [each.arg for each in (*plain, *taken.kwonlyargs) if re.search(EPSILON, each.arg)]
+    return {name for name in named if name not in defaults or _is_tiny(defaults[name])}
+
+
+def _is_tiny(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < TINY
 
 
 def _kind(name: str) -> int:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
+from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.verdict import Cause
 
 
 def cause_of_text(subject: Subject) -> Cause | None:
-    """Return the cause that a subject's text shows: one layer in all places, a result that is dropped, a layer made in the call; or None."""
-    return shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject)
+    """Return the cause that a subject's text shows, or None.
+
+    Such are one layer in all places, a result that is dropped, a layer made in the call, and an argument in the place of another.
+    """
+    return shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject) or misplaced_argument_cause(subject)

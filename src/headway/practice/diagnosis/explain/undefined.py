@@ -6,6 +6,7 @@ import ast
 import builtins
 import dis
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from types import CodeType
 from headway.practice.diagnosis.classes.constructing import METHODS
 from headway.practice.diagnosis.classes.variables import codes_of
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
-from headway.practice.diagnosis.reading.subject import Subject, parsed
+from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
 from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.message import EMPTY, describe_error
 from headway.practice.texts import Texts
@@ -58,6 +59,22 @@ def undefined(subject: Subject) -> Cause | None:
     says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
     fix = TEXTS["define_name" if isinstance(error, NameError) else "make_call_work"]
     return Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=line)
+
+
+def raises_when_made(subject: Subject) -> Cause | None:
+    """Return the cause of a name that nothing defines, in a statement that runs whenever an instance of a class is made; None if there is none."""
+    cause, tree = undefined(subject), definitions(parsed(subject.text)).get(subject.name)
+    if cause is None or cause.name != "raises_NameError" or not isinstance(tree, ast.ClassDef):
+        return None
+    constructors = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    body = list(itertools.takewhile(_is_simple, constructors[-1].body)) if constructors else []
+    return cause if any(each.lineno <= (cause.line or 0) <= (each.end_lineno or 0) for each in body) else None
+
+
+def _is_simple(statement: ast.stmt) -> bool:
+    """Return True for a statement that always runs as a whole, and those after it."""
+    is_plain = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Assert)
+    return is_plain and not any(isinstance(each, ast.IfExp | ast.BoolOp | ast.Lambda) for each in ast.walk(statement))
 
 
 def nodes_of(subject: Subject) -> list[ast.AST] | None:

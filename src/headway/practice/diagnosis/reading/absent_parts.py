@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +31,15 @@ def counted_pairs(ids: Sequence[Any], counts: dict[Any, int] | None = None) -> d
     return counts
 
 
+def copies(layer: Any, number: Any) -> Any:
+    """Return a list of copies of a layer of PyTorch; the number may be the first argument."""
+    layer, number = (number, layer) if isinstance(layer, int) else (layer, number)
+    return sys.modules["torch"].nn.ModuleList([copy.deepcopy(layer) for _ in range(number)])
+
+
+CLONES = ("clones", "get_clones", "_get_clones", "clone_layers", "clone_module", "clone_modules")
+"""Names of functions that copy a layer."""
+
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "softmax": (functions.softmax, ("axis",)),
     "log_softmax": (functions.log_softmax, ("axis",)),
@@ -42,6 +52,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "get_array_module": (array_namespace, ()),
     "get_stats": (counted_pairs, ("counts",)),
     "merge": (merged, ("pair", "joined")),
+    **dict.fromkeys(CLONES, (copies, ("number",))),
 }
 """Correct functions by name, with their parameters after the first."""
 

@@ -1,0 +1,136 @@
+"""Subjects that are right with correct parts in place of their own, and make parts that are wrong."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from headway.practice.diagnosis.nested import BECAUSE, CACHED, PARTIAL
+from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
+from headway.practice.exercises import exercise as by_name
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
+
+HARMLESS = (
+    PARTIAL
+    | CACHED
+    | {
+        *("default_value", "mask_dropped", "mask_of_axes_wrong", "operands_ignored", "not_repeatable", "dropout_in_eval", "changes_inputs"),
+        *("too_slow", "too_large", "not_confirmed", "gradient_raises"),
+    }
+)
+"""Mistakes of a part that concern calls which the class around it may never make."""
+AROUND = ("layer_norm", "rms_norm", "residual")
+"""Parts of a layer that have no convention which the layer would make good."""
+CONSTRUCTORS = ("__init__", "setup")
+
+
+def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts on a file; what is right only with correct parts in place of wrong ones, which it always makes, is wrong because of them.
+
+    So is a stack or a model that is not understood, or could not run.
+    """
+    found = list(verdicts)
+    for _ in found:  # a model may make a stack whose layers are wrong
+        wrong = wrong_parts(found)
+        again = [_inheriting(each, wrong) for each in found]
+        if again == found:
+            break
+        found = again
+    return found
+
+
+def wrong_parts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts, by their subjects, whose mistakes are named with certainty and show in every call."""
+    return {
+        each.subject: each
+        for each in verdicts
+        if each.status == "wrong" and each.causes and each.confidence == "certain" and not {cause.name for cause in each.causes} & HARMLESS
+    }
+
+
+def inherited_cause(subject: Subject, wrong: Mapping[str, Verdict]) -> Cause | None:
+    """Return the cause for a subject that makes a wrong part, or None."""
+    name = next((each for each in _made_by(subject) if each in wrong and each != subject.name), None)
+    return None if name is None else _cause(wrong[name], TEXTS["makes_wrong"])
+
+
+def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
+    is_open = verdict.status == "could not run" and not any(cause.name == "unfinished" for cause in verdict.causes)
+    if verdict.trial is None or not (verdict.is_correct or is_open):
+        return verdict
+    subject, calls, is_wired = verdict.trial.call.subject, by_name(verdict.exercise).calls, verdict.trial.call.is_wired
+    is_layer = verdict.is_correct and is_wired and calls in ("layer", "block")
+    if calls not in ("stack", "model") and not is_layer:
+        return verdict
+    given = _given_to(subject) if verdict.exercise == "encoder_decoder" else ()
+    for name in dict.fromkeys((*_made_by(subject), *given)):
+        part = wrong.get(name) if name != subject.name else None
+        if part is not None and (not is_layer or part.exercise in AROUND or _is_misplaced(part)):
+            cause = _cause(part, None if verdict.is_correct else TEXTS["makes_wrong"])
+            return replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None)
+    return verdict
+
+
+def _cause(part: Verdict, says: Message | None = None) -> Cause:
+    """Return the cause of what makes a wrong part: the part that this one is wrong because of, if it is not wrong by itself.
+
+    says   sentence with the part's {name}, in place of "wrong only because"
+    """
+    first = part.causes[0]
+    if first.name.startswith(BECAUSE) and says is None:
+        return replace(first, proof=EMPTY)
+    name = part.subject
+    fix = TEXTS["correct_callees"].format(names=name) if says is None else TEXTS["correct_part"].format(name=name)
+    sentence = TEXTS["wrong_because_of_one"].format(names=name) if says is None else says.format(name=name)
+    return Cause(BECAUSE + name, sentence, fix, EMPTY, line=part.line)
+
+
+def _is_misplaced(part: Verdict) -> bool:
+    return any(cause.name == "argument_misplaced" for cause in part.causes)
+
+
+def _made_by(subject: Subject) -> Iterator[str]:
+    """Yield the names of the classes that a class's constructor makes whatever its arguments are."""
+    tree = definitions(parsed(subject.text)).get(subject.name)
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    for function in body:
+        if isinstance(function, ast.FunctionDef) and function.name in CONSTRUCTORS:
+            for node in _always(function):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    yield node.func.id
+
+
+def _given_to(subject: Subject) -> Iterator[str]:
+    """Yield the names of the classes whose instances a function of the file passes to a class, where the file makes it only once."""
+    module = parsed(subject.text)
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    made = [node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) == subject.name]
+    function = next((each for each in functions if made and made[0] in _always(each)), None)
+    if len(made) != 1 or function is None:
+        return
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                values.setdefault(_name(target), []).append(node.value)
+    for argument in (*made[0].args, *(each.value for each in made[0].keywords)):
+        meant = values.get(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+        if len(meant) == 1 and isinstance(meant[0], ast.Call):
+            yield _name(meant[0].func)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _always(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below one that no condition excludes."""
+    for each in ast.iter_child_nodes(node):
+        if not isinstance(each, ast.If | ast.IfExp | ast.BoolOp | ast.Try | ast.Match | ast.Lambda | ast.FunctionDef):
+            yield each
+            yield from _always(each)

@@ -1,0 +1,86 @@
+"""Stacks and models that make parts which are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.sandbox import check_file
+
+STACK = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.gain, self.shift, self.eps = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width)), eps
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        return self.gain * centred / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps) + self.shift
+
+class Encoder(nn.Module):
+    def __init__(self, width, heads, hidden, num_layers, is_own=False):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.TransformerEncoderLayer(width, heads, hidden, batch_first=True) for _ in range(num_layers)])
+        self.norm = LayerNorm(width)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+"""
+BIASED = ("unbiased=False", "unbiased=True")
+
+
+def causes_of(tmp_path, *changes):
+    pytest.importorskip("torch")
+    path, text = tmp_path / "mine.py", STACK
+    for right, wrong in changes:
+        assert text.count(right) == 1
+        text = text.replace(right, wrong)
+    path.write_text(text)
+    found = {each.subject: each for each in check_file(path)}
+    return found["LayerNorm"].status, [cause.name for cause in found["Encoder"].causes], found["Encoder"].status
+
+
+def test_a_stack_of_right_parts_is_right(tmp_path):
+    assert causes_of(tmp_path) == ("correct", [], "correct")
+
+
+def test_a_stack_that_makes_a_wrong_norm_is_wrong_because_of_it(tmp_path):
+    assert causes_of(tmp_path, BIASED) == ("wrong", ["because_of_LayerNorm"], "wrong")
+
+
+def test_a_wrong_norm_that_a_stack_makes_only_on_demand_is_no_mistake_of_it(tmp_path):
+    on_demand = ("self.norm = LayerNorm(width)", "self.norm = LayerNorm(width) if is_own else nn.LayerNorm(width)")
+    assert causes_of(tmp_path, BIASED, on_demand)[1:] == ([], "correct")
+
+
+UNDEFINED = """
+import numpy as np
+
+class Layer:
+    def forward(self, x):
+        return np.tanh(x)
+
+class BertModel:
+    def __init__(self, width, num_layers):
+        self.layers = [Layer() for _ in range(num_layers)]
+        MADE
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer.forward(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_wrong"), [("self.pooler = nn.Dense(width)", True), ("self.pooler = nn.Dense(width) if width < 0 else None", False)]
+)
+def test_a_model_whose_constructor_always_reads_an_undefined_name_is_wrong(tmp_path, made, is_wrong):
+    path = tmp_path / "mine.py"
+    path.write_text(UNDEFINED.replace("MADE", made))
+    causes = [(cause.name, cause.line) for each in check_file(path) if each.subject == "BertModel" for cause in each.causes]
+    assert (("raises_NameError", 11) in causes) == is_wrong
