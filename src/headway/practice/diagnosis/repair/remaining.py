@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,6 +70,15 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
 
 
 def _is_an_input(probe: Probe, answer: Any) -> bool:
-    """Return True if an output is one of the inputs, unchanged."""
-    arrays = [value for value in probe.inputs.values() if isinstance(value, numpy.ndarray)]
-    return isinstance(answer, numpy.ndarray) and any(is_same(answer, value, precision(answer)) for value in arrays)
+    """Return True if an output, or every array of it, is an array of the inputs, unchanged."""
+    given, found = list(_arrays(tuple(probe.inputs.values()))), list(_arrays(answer))
+    return bool(found) and all(any(is_same(each, value, precision(each)) for value in given) for each in found)
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """Yield the arrays of a value and of the lists and tuples in it."""
+    if isinstance(value, numpy.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _arrays(each)
