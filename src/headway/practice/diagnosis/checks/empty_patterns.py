@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Probe
 from headway.practice.message import EMPTY
 from headway.practice.outputs import is_same, precision
 from headway.practice.verdict import Cause
+
+JOINED = r"""['"]\|['"]\.join\("""
+"""Pattern of the line that makes a pattern of texts."""
 
 NAME, ROLE = "cut_into_characters", "special_tokens"
 WITHOUT = Probe("characters of two bytes, no special token", {"text": "éé éé éé ññ", "num_merges": 2, ROLE: []})
@@ -24,4 +30,10 @@ def empty_pattern_cause(trial: Trial) -> Cause | None:
     right, wrong = trial.expected(WITHOUT), trial.expected(WITHOUT, (mistake,))
     if is_same(answer, right, precision(answer)) or not is_same(answer, wrong, precision(answer)):
         return None
-    return Cause(NAME, mistake.says, mistake.fix, EMPTY, mistake.hides, line=trial.call.subject.line_of(mistake.pattern()))
+    return Cause(NAME, mistake.says, mistake.fix, EMPTY, mistake.hides, line=_line_of_pattern(trial.call.subject))
+
+
+def _line_of_pattern(subject: Subject) -> int | None:
+    """Return the line that joins the special tokens to a pattern: of the trainer, else of its file; None without one."""
+    lines = enumerate(subject.file_source.splitlines(), 1)
+    return subject.line_of(JOINED) or next((number for number, text in lines if re.search(JOINED, text)), None)
