@@ -25,6 +25,7 @@ MODULES = {
     "generate": "generate_calls",
     "layer": "layers",
     "mask": "mask_calls",
+    "merger": "merger_calls",
     "model": "model_calls",
     "optimizer": "optimizers",
     "stack": "stack_calls",
