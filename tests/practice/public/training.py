@@ -282,4 +282,15 @@ class GradientDescent:
 """,
         (("[key] - self", "[key] + self"), (" - self.lr * grads", " - grads")),
     ),
+    Program(
+        "entropy_between",
+        "cross_entropy",
+        """
+from math import log
+
+def entropy_between(p: list[float], q: list[float]) -> float:
+    return -sum(a * log(b + 1e-15) for a, b in zip(p, q))
+""",
+        (("-sum", "sum"),),
+    ),
 )

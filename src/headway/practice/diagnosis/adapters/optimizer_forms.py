@@ -21,7 +21,7 @@ PAIRS = (
 """Pattern of the source that takes a list of names with arrays."""
 
 OF_DICTS = (
-    r"\bfor (?:\w+, *)?(?P<each>\w+) in (?:enumerate\()?[\w.]*(?:param|layer|weight)\w*\)?:"
+    r"\bfor (?:\w+, *)?\(?(?P<each>\w+)(?:, *\w+)?\)? in (?:enumerate\(|zip\()*[\w.]*(?:param|layer|weight)[\w.]*[^:\n]*:"
     r"(?:.|\n)*?\bfor (?:\(?\w+, *\w+\)?|\w+) in (?P=each)(?:\.(?:items|keys|values)\(\))?:"
 )
 """Pattern of the source that takes a list with a dict of arrays for each layer."""
