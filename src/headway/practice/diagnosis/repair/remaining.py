@@ -55,7 +55,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
         return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
-    if found is None or found.cause.name in EMPTY_RESULTS or all(map(_is_an_input, whole.probes, whole.answers)):
+    if found is None or found.cause.name in EMPTY_RESULTS or all(map(is_an_input, whole.probes, whole.answers)):
         return None
     change_says = says((change,))
     return replace(
@@ -69,7 +69,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     )
 
 
-def _is_an_input(probe: Probe, answer: Any) -> bool:
+def is_an_input(probe: Probe, answer: Any) -> bool:
     """Return True if an output, or every array of it, is an array of the inputs, unchanged."""
     given, found = list(_arrays(tuple(probe.inputs.values()))), list(_arrays(answer))
     return bool(found) and all(any(is_same(each, value, precision(each)) for value in given) for each in found)
