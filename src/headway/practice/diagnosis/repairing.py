@@ -54,6 +54,7 @@ _BEHAVIOUR = frozenset(
             "mask_dropped",
             "mask_of_axes_wrong",
             "operands_ignored",
+            "step_count",
             "layer_made_in_call",
             "argument_misplaced",
         ),

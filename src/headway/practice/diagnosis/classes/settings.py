@@ -16,6 +16,10 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Role
 
 
+OPTIONS = "options"
+"""Attribute of the function around another one: the dict that the latter returned in its last call, or was given, for what it has set there."""
+
+
 def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
     """Return the function with the fields that it reads as parameters of its own; the subject itself if it takes no such object."""
     parameter = next((each for each in subject.parameters if re.search(CONFIG_NAMES, each.name.lower())), None)
@@ -40,7 +44,9 @@ def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
         options = ({} if has_keys else defaults) | {name: given.pop(name) for name in bound if name in given}
         passed = made(**options) if made else options if has_keys else SimpleNamespace(**options)
         answer = function(**given, **{parameter.name: passed})
-        return _with_state(answer, passed, state) if has_keys else answer
+        kept = next((each for each in answer if isinstance(each, dict)), passed) if isinstance(answer, tuple) else passed
+        setattr(called, OPTIONS, kept if has_keys else {})
+        return _with_state(answer, kept, state) if has_keys else answer
 
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in bound]
     named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept]

@@ -7,6 +7,7 @@ from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
+from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
@@ -22,6 +23,7 @@ CHECKS = (
     mask_branch_cause,
     ignored_operands_cause,
     empty_pattern_cause,
+    step_count_cause,
 )
 
 
