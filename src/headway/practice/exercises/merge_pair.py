@@ -216,7 +216,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(FORMS, COUNTS),
-    calls="merger",
     is_trained_through=False,
     may_write=True,
 )

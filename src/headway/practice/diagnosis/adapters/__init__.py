@@ -62,6 +62,8 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
         calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]
         return [*calls, *_unrotated_calls(subject, exercise, library)]
+    if exercise.name == "merge_pair" and (found := list(adapter("merger")(subject, exercise, library))):
+        return found
     holder = None
     if any(role.is_weight for role in exercise.roles):
         holder = as_layer(subject, library) or as_class(subject, library, is_linear=exercise.name == "linear")

@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
-from headway.practice.diagnosis.calls.calling import Call, function_calls
+from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
-from headway.practice.diagnosis.classes.settings import with_options
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
@@ -123,11 +122,11 @@ def _is_index(value: Mapping[Any, Any]) -> bool:
 
 
 def merger_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the calls of a function that keeps an index, for symbols of bytes and of texts; otherwise those of a function of tokens and a pair."""
+    """Return the calls of a function that keeps an index, for symbols of bytes and of texts; none for another function."""
     by_name = {role.name: role for role in exercise.roles}
     named = {each.name: next((role for role in INDEX if fits_name(each.name, role)), None) for each in subject.parameters}
     if set(INDEX) - set(named.values()) or inspect.isclass(subject.value):
-        return function_calls(with_options(subject, exercise.roles), exercise, library)
+        return []
     index = {name: role for name, role in named.items() if role is not None}
     rest = [each for each in subject.parameters if each.name not in index]
     bound = bind_parameters(rest, (by_name["pair"], *REST, by_name["new_id"], WORDS), unnamed=(WORDS,))
