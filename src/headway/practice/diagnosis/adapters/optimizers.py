@@ -310,7 +310,10 @@ class OptimizerCall(Call):
         groups = [[each] for each in points] if self.holds == "single" else [points]
         around = {} if self.subject.module is None else vars(self.subject.module)
         helds = [
-            {"points": form_of(group, self.holds), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around)}
+            {
+                "points": form_of(group, self.holds),
+                "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around),
+            }
             for group in groups
         ]
         from_zero = self._counts_from_zero(bound)

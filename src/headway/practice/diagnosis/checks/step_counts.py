@@ -34,7 +34,9 @@ def step_count_cause(trial: Trial) -> Cause | None:
         given, found = encoded["step"], _count_after(trial.call, encoded, name)
         if found is not None and found not in (given + 1, *([given] if _may_stay(trial.call, name) else [])):
             says = TEXTS["step_count"].format(given=given, got=found, expected=given + 1)
-            return Cause("step_count", says, TEXTS["add_one_step"], EMPTY, line=trial.call.subject.line_of(rf"\b{name}\b['\"\]]*[^=\n]*[-+*]?="))
+            return Cause(
+                "step_count", says, TEXTS["add_one_step"], EMPTY, line=trial.call.subject.line_of(rf"\b{name}\b['\"\]]*[^=\n]*[-+*]?=")
+            )
     return None
 
 

@@ -15,7 +15,6 @@ from headway.practice.diagnosis.classes.configs import CONFIG_NAMES, NUM_HEADS, 
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Role
 
-
 OPTIONS = "options"
 """Attribute of the function around another one: the dict that the latter returned in its last call, or was given, for what it has set there."""
 
