@@ -60,8 +60,8 @@ class MergerCall(Call):
         pair = tuple(map(self._symbol, as_numbers(arguments["pair"])))
         words = {word: TIMES, tuple(map(self._symbol, map(ord, OTHER))): OTHER_TIMES}
         counts, places = counted(words), placed(words)
-        known = {"words": words, "pair": pair, "pair_counts": counts, "places": places, "queue": [], "vocab": {}, "merges": []}
-        known |= {"new_id": int(arguments["new_id"])}
+        known: dict[str, Any] = {"words": words, "pair": pair, "pair_counts": counts, "places": places, "new_id": int(arguments["new_id"])}
+        known |= {"queue": [], "vocab": {}, "merges": []}
         answer = self.subject.value(**{name: known[role.name] for name, role in self.taken.items()})
         found = [*(answer if isinstance(answer, tuple) else [answer]), words, counts, places]
         merged = _first(found, _is_corpus)
