@@ -293,4 +293,17 @@ def entropy_between(p: list[float], q: list[float]) -> float:
 """,
         (("-sum", "sum"),),
     ),
+    Program(
+        "split_loss",
+        "next_token_loss",
+        """
+import torch
+
+def split_loss(logits, x, position_mask):
+    chosen = logits[:, :-1].log_softmax(-1).gather(-1, x[:, 1:, None])[..., 0]
+    counts = position_mask[:, :-1]
+    return -chosen[counts].mean(), -chosen[~counts].mean()
+""",
+        (("-chosen[counts].mean()", "-chosen[counts].sum()"),),
+    ),
 )
