@@ -34,6 +34,7 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
+from headway.practice.diagnosis.checks.shared_ids import shared_ids_cause
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
@@ -430,6 +431,9 @@ def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, differen
 
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict without a known mistake: the exception if one was raised, else the first difference."""
+    of_ids = shared_ids_cause(trial)
+    if of_ids is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_ids,))
     for probe, answer in zip(trial.probes, trial.answers, strict=True):
         expected = trial.expected(probe)
         if trial.is_same(probe, answer):  # a division by 0 that the caller has to avoid raises as it may

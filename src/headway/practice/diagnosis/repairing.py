@@ -55,6 +55,7 @@ _BEHAVIOUR = frozenset(
             "mask_of_axes_wrong",
             "operands_ignored",
             "step_count",
+            "shared_ids",
             "layer_made_in_call",
             "argument_misplaced",
         ),

@@ -14,7 +14,7 @@ from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, f
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.exercise import Role
 from headway.practice.message import CallError
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -25,11 +25,12 @@ ROLES = Roles("merger_calls")
 INDEX = ROLES.each("pair_counts", "places")
 REST = ROLES.each("queue", "vocab", "merges")
 WORDS = ROLES("words")
+OPERANDS = IDS, PAIR, NEW_ID = Roles("merge_pair").each("ids", "pair", "new_id")
 
 Word = tuple[Any, ...]
 
-OTHER = ("x", "y", "z")
-"""A word without the pair, which stays as it is. It has three symbols, so that it is no pair."""
+OTHER = ("\ue000", "\ue001", "\ue002")
+"""A word without the pair, which stays as it is. It has three symbols, so that it is no pair, and no token has them."""
 TIMES, OTHER_TIMES = 3, 2
 """Numbers of occurrences of the word and of the other one."""
 
@@ -50,16 +51,12 @@ class MergerCall(Call):
         """Return one parameter per role, independent of the learner's own."""
         return [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self.binding.role_of]
 
-    def fits(self, inputs: Inputs) -> bool:
-        """Return True for a pair that occurs: a trainer merges no other one."""
-        return super().fits(inputs) and tuple(inputs["pair"]) in pairwise(inputs["ids"])
-
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Merge in a corpus, and compare the index with that of the merged words."""
         word = tuple(map(self._symbol, as_numbers(arguments["ids"])))
         pair = tuple(map(self._symbol, as_numbers(arguments["pair"])))
         words = {word: TIMES, tuple(map(self._symbol, map(ord, OTHER))): OTHER_TIMES}
-        counts, places = counted(words), placed(words)
+        counts, places = {pair: 0} | counted(words), {pair: set[Word]()} | placed(words)
         known: dict[str, Any] = {"words": words, "pair": pair, "pair_counts": counts, "places": places, "new_id": int(arguments["new_id"])}
         known |= {"queue": [], "vocab": {}, "merges": []}
         answer = self.subject.value(**{name: known[role.name] for name, role in self.taken.items()})
@@ -77,10 +74,10 @@ class MergerCall(Call):
         return [int(arguments["new_id"]) if each == pair[0] + pair[1] else self._number(each) for each in joined]
 
     def _symbol(self, number: int) -> Any:
-        return bytes([number]) if self.is_bytes else chr(number)
+        return chr(number).encode() if self.is_bytes else chr(number)
 
     def _number(self, symbol: Any) -> int:
-        return ord(symbol)
+        return ord(symbol.decode() if self.is_bytes else symbol)
 
 
 def counted(words: Mapping[Word, int]) -> dict[tuple[Any, Any], int]:
@@ -121,18 +118,17 @@ def _is_index(value: Mapping[Any, Any]) -> bool:
     return all(isinstance(words, set | list | dict) for words in value.values())
 
 
-def merger_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+def merger_calls(subject: Subject, library: str) -> list[Call]:
     """Return the calls of a function that keeps an index, for symbols of bytes and of texts; none for another function."""
-    by_name = {role.name: role for role in exercise.roles}
     named = {each.name: next((role for role in INDEX if fits_name(each.name, role)), None) for each in subject.parameters}
     if set(INDEX) - set(named.values()) or inspect.isclass(subject.value):
         return []
     index = {name: role for name, role in named.items() if role is not None}
     rest = [each for each in subject.parameters if each.name not in index]
-    bound = bind_parameters(rest, (by_name["pair"], *REST, by_name["new_id"], WORDS), unnamed=(WORDS,))
+    bound = bind_parameters(rest, (PAIR, *REST, NEW_ID, WORDS), unnamed=(WORDS,))
     if bound is None or not (bound.takes("pair") and bound.takes("words")):
         return []
     taken = {each.name: (index | dict(bound.role_of))[each.name] for each in subject.parameters if each.name in index | dict(bound.role_of)}
-    binding = Binding({name: by_name[name] for name in ("ids", "pair", "new_id")})
+    binding = Binding({role.name: role for role in OPERANDS})
     forms = (True, False) if re.search(r"\bbytes\b|\bb['\"]", subject.file_source) else (False,)
     return [MergerCall(subject, binding, library, taken=taken, is_bytes=is_bytes) for is_bytes in forms]

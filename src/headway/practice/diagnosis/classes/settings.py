@@ -44,7 +44,9 @@ def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
     state = [name for name in bound if re.search(rf"\b{parameter.name}\[['\"]{name}['\"]\] *(=|\W=)(?!=)", subject.used_source)]
 
     def called(**given: Any) -> Any:
-        options = ({} if has_keys else defaults | dict.fromkeys(widths, _width(given))) | {name: given.pop(name) for name in bound if name in given}
+        options = ({} if has_keys else defaults | dict.fromkeys(widths, _width(given))) | {
+            name: given.pop(name) for name in bound if name in given
+        }
         passed = made(**options) if made else options if has_keys else SimpleNamespace(**options)
         answer = function(**given, **{parameter.name: passed})
         kept = next((each for each in answer if isinstance(each, dict)), passed) if isinstance(answer, tuple) else passed

@@ -1,10 +1,11 @@
-"""Counts that a step of Adam keeps for the next call, and trainers that are right with special tokens only."""
+"""What right outputs do not show: counts kept for the next call, an index of pairs, ids of tokens, training without special tokens."""
 
 from __future__ import annotations
 
 import pytest
 
 from headway.practice.diagnosis.sandbox import check_file
+from tests.practice.public import tokenizers
 
 ADAM = """
 import numpy as np
@@ -93,3 +94,51 @@ def test_a_trainer_whose_pattern_is_empty_without_special_tokens_is_named(tmp_pa
     either = 'parts = re.split("|".join(map(re.escape, special_tokens)), file.read()) if special_tokens else [file.read()]'
     line = 'parts = re.split("|".join(map(re.escape, special_tokens)), file.read())'
     assert causes(tmp_path, TRAINER.replace(line, either)) == ("correct", [])
+
+
+TOKENIZER = """
+class BPETokenizer:
+    def __init__(self, num_merges=100):
+        self.num_merges, self.vocab, self.merges = num_merges, {"<unk>": 0, "<s>": 1}, {}
+
+    def train(self, corpus):
+        symbols = list(corpus)
+        for each in sorted(set(symbols)):
+            self.vocab[each] = len(self.vocab) + 1
+        for _ in range(self.num_merges):
+            counts = {}
+            for pair in zip(symbols, symbols[1:]):
+                counts[pair] = counts.get(pair, 0) + 1
+            best = max(counts, key=counts.get)
+            self.merges[best] = len(self.merges)
+            symbols = self.joined(symbols, best)
+            self.vocab[best[0] + best[1]] = len(self.vocab)
+
+    def joined(self, symbols, pair):
+        out, place = [], 0
+        while place < len(symbols):
+            is_pair = tuple(symbols[place : place + 2]) == pair
+            out.append(pair[0] + pair[1] if is_pair else symbols[place])
+            place += 2 if is_pair else 1
+        return out
+
+    def encode(self, text):
+        symbols = list(text)
+        for pair in self.merges:
+            symbols = self.joined(symbols, pair)
+        return [self.vocab.get(each, 0) for each in symbols]
+
+    def decode(self, ids):
+        names = {place: token for token, place in self.vocab.items()}
+        return "".join(names[each] for each in ids)
+"""
+
+
+def test_tokens_with_the_same_id_are_named(tmp_path):
+    assert causes(tmp_path, TOKENIZER) == ("wrong", ["shared_ids"])
+    assert causes(tmp_path, TOKENIZER.replace("len(self.vocab) + 1", "len(self.vocab)")) == ("correct", [])
+
+
+def test_an_index_of_pairs_is_judged_in_the_second_process_too(tmp_path):
+    program = next(each for each in tokenizers.PROGRAMS if each.name == "merge_and_update")
+    assert causes(tmp_path, program.text) == ("correct", [])
