@@ -1,4 +1,4 @@
-"""What right outputs do not show: counts kept for the next call, an index of pairs, ids of tokens, training without special tokens."""
+"""Mistakes of right outputs, and of what a program keeps: counts kept for the next call, an index of pairs, ids of tokens, training without special tokens."""
 
 from __future__ import annotations
 
