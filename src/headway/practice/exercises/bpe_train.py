@@ -145,7 +145,7 @@ SPECIALS = (
         is_required=True,
     ),
 )
-"""A function that requires special tokens may need at least one: `"|".join(special_tokens)` is a pattern."""
+"""A function that requires special tokens may need at least one, `special_tokens[0]`; one that takes none of them for an empty pattern is wrong."""
 SIZES = (
     Convention(decode=lambda answer, inputs: read_merges(answer)),
     Convention(
