@@ -18,8 +18,10 @@ from headway.practice.diagnosis.repair import find_repair, search
 from headway.practice.diagnosis.repair.foreseen import LEAVES, RAISES, REORDERS, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.program import Change, program_of
+from headway.practice.diagnosis.repair.remaining import is_an_input
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.repairing import with_repair
+from headway.practice.exercise import Probe
 from headway.practice.exercises import exercise
 from headway.practice.verdict import Repair
 from tests.practice.programs import (
@@ -351,6 +353,14 @@ def test_a_change_after_which_a_known_mistake_explains_the_outputs_is_its_second
     assert "line 9: 3 → 1" in cause.fix.en
     assert verdict.status == "wrong"
     assert verdict.repair is None
+
+
+def test_outputs_that_are_inputs_are_nothing_to_judge():
+    points = [numpy.arange(3.0), numpy.ones((2, 2))]
+    probe = Probe("two points", {"points": points})
+    assert is_an_input(probe, (points[0], points[1], points[0]))
+    assert not is_an_input(probe, (points[0], points[1] / 2))
+    assert not is_an_input(probe, ())
 
 
 def test_the_operator_of_an_assignment_is_repaired_in_its_line():

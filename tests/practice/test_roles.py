@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from headway.practice.diagnosis.adapters import caches, model_calls, optimizers
+from headway.practice.diagnosis.adapters.merger_calls import INDEX, REST, WORDS
 from headway.practice.exercise import Role
 from headway.practice.exercises import exercises
 from headway.practice.recipes import layers, stacks
@@ -15,6 +16,9 @@ def used_roles():
     own = (
         *model_calls.SIZES,
         *optimizers.SETTINGS,
+        *INDEX,
+        *REST,
+        WORDS,
         *optimizers.OF_MOMENTUM,
         *layers.SIZES,
         *stacks.OPERANDS,

@@ -121,3 +121,28 @@ class Wrong_only_last_updated(_Listed):  # noqa: N801
             mean, square = self.moments(i, p.grad)
         p.mul_(1 - self.lr * self.weight_decay)
         p -= self.lr * mean / (square.sqrt() + self.eps)
+
+
+class Wrong_decay_twice(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state.get("t", 1)
+        grad = grad + group["weight_decay"] * p
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        p.mul_(1 - group["lr"] * group["weight_decay"])
+        p -= group["lr"] * (m / (1 - b1**t)) / ((v / (1 - b2**t)).sqrt() + group["eps"])
+        state["m"], state["v"], state["t"] = m, v, t + 1
+
+
+class Wrong_decay_twice__with_corrected_rate(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state.get("t", 1)
+        grad = grad + group["weight_decay"] * p
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        rate = group["lr"] * math.sqrt(1 - b2**t) / (1 - b1**t)
+        p -= rate * m / (v.sqrt() + group["eps"])
+        p -= rate * group["weight_decay"] * p
+        state["m"], state["v"], state["t"] = m, v, t + 1

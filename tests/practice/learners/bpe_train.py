@@ -136,6 +136,13 @@ def wrong_cut_at_spaces(text, vocab_size):
     return _train(text, vocab_size, cut=str.split)
 
 
+def wrong_cut_into_characters(input_path, vocab_size, special_tokens):
+    with open(input_path, encoding="utf-8") as file:
+        parts = re.split("|".join(map(re.escape, special_tokens)), file.read())
+    pieces = [piece for part in parts for piece in re.findall(PATTERN, part)]
+    return _train("\0".join(pieces), vocab_size - len(special_tokens), cut=lambda text: text.split("\0"))
+
+
 def wrong_special_tokens_counted(text, vocab_size, special_tokens=None):
     return _train(text, vocab_size - len(special_tokens or []))
 

@@ -215,4 +215,40 @@ class EncoderBlock(nn.Module):
             ("in self.layers", "in self.layers[1:]"),
         ),
     ),
+    Program(
+        "_attention_mask",
+        "causal_mask",
+        """
+import numpy as np
+
+def _attention_mask(seq_len, max_seq_len, cache_index):
+    queries, keys = cache_index + np.arange(seq_len), np.arange(max_seq_len)
+    return ((keys[None] <= queries[:, None]) & (keys[None] < cache_index + seq_len))[None, None]
+""",
+        (("keys[None] <= queries", "keys[None] < queries"),),
+    ),
+    Program(
+        "_apply_rope",
+        "rotary",
+        """
+from dataclasses import dataclass
+import numpy as np
+
+@dataclass
+class Config:
+    head_dim: int
+    rope_theta: float
+
+def _apply_rope(q, k, position_ids, config: Config):
+    rates = config.rope_theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
+    angles = np.concatenate([position_ids[..., None] * rates] * 2, -1)[:, :, None]
+
+    def turned(x):
+        first, second = np.split(x, 2, -1)
+        return x * np.cos(angles) + np.concatenate((-second, first), -1) * np.sin(angles)
+
+    return turned(q), turned(k)
+""",
+        (("(-second, first)", "(second, -first)"),),
+    ),
 )

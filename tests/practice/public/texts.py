@@ -194,7 +194,7 @@ from collections import Counter
 
 def train_bpe(input_path, vocab_size, special_tokens):
     with open(input_path, encoding="utf-8") as file:
-        parts = re.split("|".join(map(re.escape, special_tokens)), file.read())
+        parts = re.split("|".join(map(re.escape, special_tokens)) or r"\\Z", file.read())
     words = Counter(word for part in parts for word in re.findall(r" ?[^ ]+", part))
     words = {tuple(bytes([byte]) for byte in word.encode()): count for word, count in words.items()}
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256 + i: each.encode() for i, each in enumerate(special_tokens)}

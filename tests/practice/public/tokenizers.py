@@ -757,4 +757,45 @@ def tokenize(words: list[str], merges: list[tuple[str, str]]) -> list[str]:
             ("symbols = list(word)", "symbols = list(word[::-1])"),
         ),
     ),
+    Program(
+        "count_pairs",
+        "pair_counts",
+        """
+def count_pairs(counts: dict[tuple[bytes, ...], int]):
+    totals, words_of = {}, {}
+    for word in counts:
+        for pair in zip(word, word[1:]):
+            totals[pair] = totals.get(pair, 0) + counts[word]
+            words_of.setdefault(pair, set()).add(word)
+    return totals, words_of
+""",
+        (("+ counts[word]", "+ len(counts)"),),
+    ),
+    Program(
+        "merge_and_update",
+        "merge_pair",
+        """
+def merge_and_update(word_counts: dict[tuple[bytes, ...], int], pair_counts, pair_to_words, pair):
+    for word in list(pair_to_words[pair]):
+        times = word_counts.pop(word)
+        for old in zip(word, word[1:]):
+            pair_counts[old] -= times
+            pair_to_words[old].discard(word)
+        joined, place = [], 0
+        while place < len(word):
+            if word[place : place + 2] == pair:
+                joined.append(pair[0] + pair[1])
+                place += 2
+            else:
+                joined.append(word[place])
+                place += 1
+        joined = tuple(joined)
+        word_counts[joined] = times
+        for new in zip(joined, joined[1:]):
+            pair_counts[new] = pair_counts.get(new, 0) + times
+            pair_to_words.setdefault(new, set()).add(joined)
+    return word_counts, pair_counts, pair_to_words
+""",
+        (("            pair_counts[old] -= times\n", ""), ("place : place + 2] == pair", "place : place + 2] >= pair")),
+    ),
 )

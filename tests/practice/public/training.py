@@ -282,4 +282,28 @@ class GradientDescent:
 """,
         (("[key] - self", "[key] + self"), (" - self.lr * grads", " - grads")),
     ),
+    Program(
+        "entropy_between",
+        "cross_entropy",
+        """
+from math import log
+
+def entropy_between(p: list[float], q: list[float]) -> float:
+    return -sum(a * log(b + 1e-15) for a, b in zip(p, q))
+""",
+        (("-sum", "sum"),),
+    ),
+    Program(
+        "split_loss",
+        "next_token_loss",
+        """
+import torch
+
+def split_loss(logits, x, position_mask):
+    chosen = logits[:, :-1].log_softmax(-1).gather(-1, x[:, 1:, None])[..., 0]
+    counts = position_mask[:, :-1]
+    return -chosen[counts].mean(), -chosen[~counts].mean()
+""",
+        (("-chosen[counts].mean()", "-chosen[counts].sum()"),),
+    ),
 )

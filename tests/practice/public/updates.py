@@ -118,4 +118,39 @@ class MarkedTokenizer:
         return text
 """,
     ),
+    Program(
+        "Momentum",
+        "sgd_optimizer",
+        """
+import numpy as np
+
+class Momentum:
+    def __init__(self, params, l_r, momentum):
+        assert all(isinstance(held, dict) for held in params)
+        self.params, self.l_r, self.momentum = params, l_r, momentum
+        self.speed = [{name: np.zeros_like(each.value) for name, each in held.items()} for held in params]
+
+    def step(self):
+        for place, held in enumerate(self.params):
+            for name, each in held.items():
+                self.speed[place][name] = self.momentum * self.speed[place][name] + each.gradient
+                each.value -= self.l_r * self.speed[place][name]
+""",
+        (("] + each.gradient", "] - each.gradient"),),
+    ),
+    Program(
+        "SGD",
+        "sgd_optimizer",
+        """
+class SGD:
+    def __init__(self, lr=0.01):
+        self.lr = lr
+
+    def update(self, params, grads):
+        for held, slopes in zip(params, grads):
+            for name in held:
+                held[name] -= self.lr * slopes[name]
+""",
+        (("held[name] -=", "held[name] = -"),),
+    ),
 )

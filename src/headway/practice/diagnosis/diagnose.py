@@ -22,11 +22,8 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
-from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
-from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
-from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.repeating import (
@@ -38,18 +35,16 @@ from headway.practice.diagnosis.checks.repeating import (
     is_repeatable,
     may_vary,
 )
-from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
+from headway.practice.diagnosis.checks.shared_ids import shared_ids_cause
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
-from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.impossible import impossible
+from headway.practice.diagnosis.explain.of_use import cause_of_use
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
-from headway.practice.diagnosis.explain.sampling import sampling_cause
-from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.missing import absent_ids, absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
@@ -353,17 +348,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial)
-    of_use = (
-        of_cache
-        if isinstance(of_cache, Cause)
-        else sampling_cause(trial)
-        or rotation_cause(trial)
-        or rotation_effect_cause(trial)
-        or loss_cause(trial)
-        or two_masks_cause(trial)
-        or mask_branch_cause(trial)
-        or ignored_operands_cause(trial)
-    )
+    of_use = of_cache if isinstance(of_cache, Cause) else cause_of_use(trial)
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
@@ -449,6 +434,9 @@ def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, differen
 
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict without a known mistake: the exception if one was raised, else the first difference."""
+    of_ids = shared_ids_cause(trial)
+    if of_ids is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_ids,))
     for probe, answer in zip(trial.probes, trial.answers, strict=True):
         expected = trial.expected(probe)
         if trial.is_same(probe, answer):  # a division by 0 that the caller has to avoid raises as it may

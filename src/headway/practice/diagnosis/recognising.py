@@ -135,11 +135,11 @@ def recognised(subject: Subject) -> Exercise | None:
     found = most_plausible(subject, likely, possible)
     if found is not None and not likely and found.name in WHOLE and correct_as_is(subject, found) is None:
         return _first_correct(subject, ("gpt2",)) or found
-    return found or (
-        None
-        if likely or subject.is_private
-        else (as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject))
-    )
+    if found is not None or likely:
+        return found
+    if subject.is_private:
+        return as_mask(subject)
+    return as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
 
 
 def is_of_codes(subject: Subject) -> bool:
@@ -312,9 +312,11 @@ def as_mask(subject: Subject) -> Exercise | None:
     """
     if re.fullmatch("(?i)masking", subject.short_name):  # what hides padding in its input has this name as well
         return _first_correct(subject, ("causal_mask",))
-    if not re.fullmatch(OF_MASK, subject.short_name):
+    if not re.fullmatch(OF_MASK, subject.short_name.strip("_")):
         return None
     right = _first_correct(subject, ("causal_mask", "padding_mask"))
+    if subject.is_private:
+        return right
     takes_length = [re.fullmatch(OF_LENGTH, each.name) for each in subject.parameters if each.default is each.empty]
     makes_triangle = len(re.findall(r"\btri[ul]\(", subject.used_source)) == 1
     return right or (exercise("causal_mask") if len(takes_length) == 1 and all(takes_length) and makes_triangle else None)

@@ -54,6 +54,8 @@ _BEHAVIOUR = frozenset(
             "mask_dropped",
             "mask_of_axes_wrong",
             "operands_ignored",
+            "step_count",
+            "shared_ids",
             "layer_made_in_call",
             "argument_misplaced",
         ),

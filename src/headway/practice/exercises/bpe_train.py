@@ -106,6 +106,7 @@ MISTAKES = (
     TEXTS.mistake("characters_not_bytes", symbols=as_characters),
     TEXTS.mistake("merged_across_words", cut=lambda text, specials: [part for part in parted(text, specials) if part]),
     TEXTS.mistake("cut_at_spaces", cut=lambda text, specials: [piece for part in parted(text, specials) for piece in part.split()]),
+    TEXTS.mistake("cut_into_characters", cut=lambda text, specials: cut(text, specials) if specials else list(text)),
     TEXTS.mistake("special_tokens_counted", specials=lambda specials: ()),
     TEXTS.mistake("one_round_too_many", rounds=lambda num_merges: num_merges + 1),
     TEXTS.mistake("one_round_too_few", rounds=lambda num_merges: num_merges - 1),
@@ -144,7 +145,7 @@ SPECIALS = (
         is_required=True,
     ),
 )
-"""A function that requires special tokens may need at least one: `"|".join(special_tokens)` is a pattern."""
+"""A function that requires special tokens may need at least one, `special_tokens[0]`; one that takes none of them for an empty pattern is wrong."""
 SIZES = (
     Convention(decode=lambda answer, inputs: read_merges(answer)),
     Convention(

@@ -144,7 +144,30 @@ def _sequence_taken(ask: Any) -> Convention | None:
     return None
 
 
+NUM_EMPTY = 2
+"""Number of places of a cache of fixed length that are not filled yet."""
+
+
+def _as_capacity(inputs: Inputs) -> Inputs | None:
+    """Return inputs with the length of a cache that has room for more keys; None for sequences."""
+    return None if "query_len" not in inputs else {"past_len": 0} | inputs | {"key_len": _num_keys(inputs) + NUM_EMPTY}
+
+
+def _num_keys(inputs: Inputs) -> int:
+    return int(inputs["query_len"] + inputs.get("past_len", 0))
+
+
+def _without_empty(answer: Any, inputs: Inputs) -> Any:
+    """Return a mask without the empty places of a cache; the mask itself if it does not hide them."""
+    if not isinstance(answer, numpy.ndarray) or "query_len" not in inputs or answer.shape[-1:] != (_num_keys(inputs) + NUM_EMPTY,):
+        return answer
+    filled, empty = answer[..., :-NUM_EMPTY], answer[..., -NUM_EMPTY:]
+    is_hidden = (empty == empty.flat[0]).all() and (empty != filled[..., :1]).all()
+    return filled if is_hidden else answer
+
+
 TAKES = optional(
+    Convention(TEXTS["of_a_cache"], _as_capacity, _without_empty, role="key_len", named="max|cache"),
     Convention(encode=_as_key_len, role="key_len"),
     Convention(encode=_as_shape, role="query_len", named="shape"),
     Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),

@@ -311,6 +311,18 @@ OF_ONE_ROW = (
 )
 """Source of a function that describes its operands as two vectors of probabilities, and averages nothing."""
 
+OF_TWO_LISTS = r"def \w+\(\s*\w+ *: *list\[float\],\s*\w+ *: *list\[float\]"
+"""Source of a function of two lists of numbers."""
+
+TRUE_FIRST = r"def \w+\(\s*p\b[^,)]*,\s*q\b"
+"""Source of a function of the true distribution p and a predicted one q, in the notation of H(p, q)."""
+
+
+def _exchanged(inputs: Inputs) -> Inputs | None:
+    """Return inputs with the true distribution in place of the predicted one; None for class numbers and masks."""
+    logits, targets = inputs["logits"], inputs["targets"]
+    return inputs | {"logits": targets, "targets": logits} if targets.shape == logits.shape and "mask" not in inputs else None
+
 
 def _hot(inputs: Inputs) -> Inputs:
     """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
@@ -403,13 +415,17 @@ EXERCISE = Exercise(
         optional(
             Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute"),
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
-            Convention(TEXTS["one_row"], _first_row, role="targets", source=OF_ONE_ROW, steps={"operands": _first}),
+            *(
+                Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
+                for source in (OF_ONE_ROW, OF_TWO_LISTS)
+            ),
         ),
         optional(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
             Convention(TEXTS["one_hot_columns"], _hot_columns, role="targets", source=OVER_COLUMNS),
         ),
+        optional(Convention(TEXTS["true_first"], _exchanged, role="logits", source=TRUE_FIRST)),
         optional(Convention(encode=_with_mask, role="mask", is_required=True)),
         optional(Convention(encode=_with_numbers, role="mask")),
         optional(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.exercises import cross_entropy
 from headway.practice.recipes.conventions import RETURNS
+from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -17,13 +19,13 @@ TEXTS = Texts("next_token_loss")
 ROLES = Roles("next_token_loss")
 
 
-def recipe(steps: Any, logits: Any, token_ids: Any, ignored: int | None = None) -> Any:
+def recipe(steps: Any, logits: Any, token_ids: Any, ignored: int | None = None, mask: Any = None) -> Any:
     """The definition as named steps: shift, then those of cross_entropy."""
     logits, targets = steps.shift(logits, token_ids)
     return cross_entropy.recipe(steps, logits, targets, ignored)
 
 
-def definition(logits: Any, token_ids: Any, ignored: int | None = None) -> Any:
+def definition(logits: Any, token_ids: Any, ignored: int | None = None, mask: Any = None) -> Any:
     """Call headway.functions' cross_entropy with logits and tokens shifted by one position."""
     return functions.cross_entropy(logits[..., :-1, :], token_ids[..., 1:], ignored=ignored)
 
@@ -66,14 +68,31 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+def _masked(*, of_targets: bool) -> Callable[[Inputs], Inputs]:
+    """Return an encoding of ignored tokens as a mask, which is True at the tokens that count, or at the positions that predict them."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        token_ids = inputs["token_ids"]
+        counts = token_ids != inputs["ignored"] if "ignored" in inputs else numpy.ones(token_ids.shape, bool)
+        mask = counts if of_targets else numpy.concatenate((counts[..., 1:], counts[..., :1]), -1)
+        return without(inputs, "ignored") | {"token_ids": numpy.where(counts, token_ids, 0), "mask": mask}
+
+    return encode
+
+
+MASKS = optional(
+    Convention(TEXTS["mask_of_targets"], _masked(of_targets=True), role="mask", is_required=True),
+    Convention(TEXTS["mask_of_positions"], _masked(of_targets=False), role="mask", is_required=True),
+)
+
 EXERCISE = Exercise(
     name="next_token_loss",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100)),
+    roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100), ROLES("mask", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(RETURNS,),
+    conventions=(MASKS, RETURNS),
     related=("cross_entropy",),
 )

@@ -128,7 +128,10 @@ def _once(answer: Any, inputs: Inputs) -> Any:
     return dict.fromkeys(pairs, 1) if len(set(pairs)) == len(pairs) else None
 
 
-WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
+WORDS = (
+    r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
+    r"|\bfor (?P<word>\w+) in (?:list\()?(?P<words>\w+)(?:\.keys\(\))?\)?:(.|\n)*\b(?P=words)\[(?P=word)\]"
+)
 """Pattern of the source of a function that takes words with their frequencies."""
 
 

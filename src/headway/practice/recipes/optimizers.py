@@ -73,6 +73,14 @@ SHARED = (
 )
 DECAY_MISTAKES = (
     TEXTS.mistake("decay_in_gradient", **COUPLED),
+    TEXTS.mistake("decay_twice", slope=COUPLED["slope"]),
+    TEXTS.mistake(
+        "decay_twice_with_corrected_rate",
+        slope=COUPLED["slope"],
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, correction, slope: moved * (1 - rate * correction * weight_decay),
+        said_as="decay_twice",
+    ),
     TEXTS.mistake("decay_missing", before=unchanged),
     TEXTS.mistake("decay_without_rate", before=lambda point, rate, weight_decay: point * (1 - weight_decay)),
     TEXTS.mistake("decay_added", before=lambda point, rate, weight_decay: point * (1 + rate * weight_decay)),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from headway.practice.diagnosis.adapters.merger_calls import merger_calls
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.given_model import with_model
 from headway.practice.diagnosis.classes.global_operands import globals_calls
@@ -61,6 +62,8 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]
         calls = [call for kind in kinds for call in adapter(kind)(subject, exercise, library)]
         return [*calls, *_unrotated_calls(subject, exercise, library)]
+    if exercise.name == "merge_pair" and (found := merger_calls(subject, library)):
+        return found
     holder = None
     if any(role.is_weight for role in exercise.roles):
         holder = as_layer(subject, library) or as_class(subject, library, is_linear=exercise.name == "linear")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
+from headway.practice.diagnosis.adapters.optimizer_forms import OBJECTS, form_of, forms_in, is_like, values_of
 from headway.practice.diagnosis.adapters.optimizer_settings import (
     DECAY_ROLE,
     OF_MOMENTUM,
@@ -24,7 +25,7 @@ from headway.practice.diagnosis.adapters.optimizer_settings import (
     rates_of_moments,
     turned_off,
 )
-from headway.practice.diagnosis.adapters.parameter_holders import Layer, Model, Parameter, layers_of
+from headway.practice.diagnosis.adapters.parameter_holders import Parameter
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
@@ -74,25 +75,6 @@ STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state
 NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
 BATCH_SIZE = Role("batch_size", ("batch", "num_examples"))
 CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
-HOLDS = ("list", "dict", "single")
-"""Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
-
-OF_SEVERAL = r"\b(zip|enumerate)\((self\.)?param"
-"""Source of a class that loops over its parameters: the elements of one array are none."""
-
-PAIRS = (
-    r"\(\w+, *\w+\), *\(\w+, *\w+\) in zip\(|[Ll]ist\[[Tt]uple\[str"
-    r"|\bfor (_|n|k|\w*(name|key)), *\w+ in (self\.)?_*\w*(param\w*|weights|variables)\b(?!\.|\()"
-)
-"""Pattern of the source that takes a list of names with arrays."""
-
-OBJECTS = {
-    "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
-    "layers": r"\b[lL]ayers\b|\bfor layer\b",
-    "layer": r"\blayer\.|\b(hasattr|getattr)\([\w.]+, *['\"](weights?|bias)['\"]",
-}
-"""Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
-
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
 
@@ -118,7 +100,7 @@ class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
 
     settings   role → constructor's or function's parameter
-    holds      form in which parameters are passed, one of HOLDS, "pairs" or one of OBJECTS
+    holds      form in which parameters are passed, one of HOLDS, "pairs", "dicts" or one of OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
     turned_off values without effect for other parameters of the constructor
     """
@@ -199,9 +181,9 @@ class OptimizerCall(Call):
         is_gradient_first = any(role is PAIRED and name.startswith("grad") for name, role in bound.role_of.items())
         size = {"single": 1, "layer": 2}.get(self.holds, len(held))
         groups = [held[start : start + size] for start in range(0, len(held), size)]
-        passed = [self._form(group) for group in groups]
+        passed = [form_of(group, self.holds) for group in groups]
         zeros = ([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group] for group in groups)
-        kept = list(map(self._form, zeros)) if takes.takes("gradient") else passed
+        kept = [form_of(each, self.holds) for each in zeros] if takes.takes("gradient") else passed
         is_shared = self.holds == "layer" and not takes.role_of  # one optimizer is given each layer in turn
         made = [
             value(**settings, **{name: form if role is PARAMS else slopes for name, role in takes.role_of.items()})
@@ -222,10 +204,10 @@ class OptimizerCall(Call):
                 slopes = gradients[place * size : (place + 1) * size]
                 self._set_gradients(group, slopes)
                 if takes.takes("gradient"):
-                    _refill(kept[place], self._form(slopes))
+                    _refill(kept[place], form_of(slopes, self.holds))
                 forms = {
-                    "points": passed[place] if self.holds in OBJECTS or not is_taken else self._form(group),
-                    "gradient": self._form(slopes),
+                    "points": passed[place] if self.holds in OBJECTS or not is_taken else form_of(group, self.holds),
+                    "gradient": form_of(slopes, self.holds),
                     "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
                     "step": count - from_zero,
                     "name": f"p{place}",
@@ -261,24 +243,12 @@ class OptimizerCall(Call):
             if isinstance(each, Parameter) or getattr(each, "requires_grad", False):
                 each.grad = gradient.view(OwnData) if isinstance(gradient, numpy.ndarray) else gradient
 
-    def _form(self, values: Sequence[Any]) -> Any:
-        if self.holds in OBJECTS:
-            return {"model": Model, "layers": layers_of, "layer": Layer}[self.holds](values)
-        if self.holds == "pairs":
-            return [(f"p{place}", each) for place, each in enumerate(values)]
-        if self.holds == "dict":
-            return {f"p{place}": each for place, each in enumerate(values)}
-        return values[0] if self.holds == "single" else list(values)
-
     def _after(self, group: Sequence[Any], passed: Any, answer: Any) -> list[Any]:
         """Return the parameters after a step: what it returned, or what it modified."""
         if self.holds in OBJECTS:
             return list(group)
         answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
-        found = answer if _is_like(answer, passed) else passed
-        if self.holds == "pairs":
-            return [each for _, each in found]
-        values = list(found.values()) if isinstance(found, Mapping) else [found] if self.holds == "single" else list(found)
+        values = values_of(answer if is_like(answer, passed) else passed, self.holds)
         return values if len(values) == len(group) else list(group)
 
     def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
@@ -295,7 +265,7 @@ class OptimizerCall(Call):
     def _step_in_place(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a function that changes parameters, which hold the mean gradient of one example."""
         held = self._held(points, is_own=True)
-        forms = {"points": self._form(held), "batch_size": 1}
+        forms = {"points": form_of(held, self.holds), "batch_size": 1}
         given = {name: forms[role.name] for name, role in bound.role_of.items()}
 
         def take(gradients: list[Any]) -> list[Any]:
@@ -340,7 +310,10 @@ class OptimizerCall(Call):
         groups = [[each] for each in points] if self.holds == "single" else [points]
         around = {} if self.subject.module is None else vars(self.subject.module)
         helds = [
-            {"points": self._form(group), "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around)}
+            {
+                "points": form_of(group, self.holds),
+                "state": dict(in_state) or self._first_state(group, bound, self.subject.parameters, around),
+            }
             for group in groups
         ]
         from_zero = self._counts_from_zero(bound)
@@ -351,7 +324,7 @@ class OptimizerCall(Call):
             count += 1
             given = [[each] for each in gradients] if self.holds == "single" else [gradients]
             for group, held, slopes in zip(groups, helds, given, strict=True):
-                known = held | {"gradient": self._form(slopes), "step": count - from_zero}
+                known = held | {"gradient": form_of(slopes, self.holds), "step": count - from_zero}
                 answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
                 if isinstance(answer, tuple) and len(answer) == 2:
                     held["points"], held["state"] = answer
@@ -372,14 +345,14 @@ class OptimizerCall(Call):
             return None
         makes = next((each for name, each in around.items() if re.search(MAKES_STATE, name) and _takes_points_alone(each)), None)
         if makes is not None:
-            return makes(self._form(group))
+            return makes(form_of(group, self.holds))
         form = self._form_of_state(parameter)
         name, source = parameter.name, self.subject.own_source
         is_filled = form is dict and re.search(rf"\b(in|not) {name}\b|\b{name}\.setdefault\(|len\({name}\)", source)
         keys = () if is_filled else dict.fromkeys(_fields_of(form) or re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", source))
 
         def zeros() -> Any:
-            return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
+            return form_of([self._copy(0 * numpy.array(as_numbers(each))) for each in group], self.holds)
 
         return form(**{key: 0 if fits_name(key, COUNT) else zeros() for key in keys})
 
@@ -449,17 +422,6 @@ def _data(value: Any) -> Any:
     return value.detach() if hasattr(value, "detach") else value
 
 
-def _is_like(answer: Any, passed: Any) -> bool:
-    """Return True if a step returned parameters, not a loss or nothing."""
-    if isinstance(passed, Mapping):
-        return isinstance(answer, Mapping) and answer.keys() == passed.keys()
-    if isinstance(passed, list) and passed and isinstance(passed[0], tuple):
-        return isinstance(answer, list) and len(answer) == len(passed) and all(isinstance(each, tuple) for each in answer)
-    if isinstance(passed, list):
-        return isinstance(answer, list | tuple) and len(answer) == len(passed) and all(hasattr(each, "shape") for each in answer)
-    return hasattr(answer, "shape") and tuple(answer.shape) == tuple(passed.shape)
-
-
 def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call an optimizer: one per form in which parameters may be passed.
 
@@ -489,12 +451,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
             return []
-        source = source_with_bases(subject)
-        forms = (
-            *(form for form in HOLDS if form != "single" or not re.search(OF_SEVERAL, source)),
-            *(["pairs"] if re.search(PAIRS, source) else []),
-            *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
-        )
+        forms = forms_in(source_with_bases(subject))
         off = turned_off(subject, settings.values()) if "momentum" in roles else {}
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=off) for form in forms]
     known = _roles_of(subject)

@@ -19,7 +19,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.methods import DECODING, ENCODING, TRAINING
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
-from headway.practice.exercise import Exercise, Role
+from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, vocabulary
 from headway.practice.texts import Texts
@@ -187,6 +187,11 @@ class TokenizerCall(Call):
         if self.given and self.marks_words and not any(parts[-1:]):  # the marks are tokens of their own, in place of the spaces
             parts = [part or " " for part in parts[:-1]]
         return (*(part for part in parts if part or not self.marks_words), decoded)
+
+    def trained(self, inputs: Inputs) -> Any:
+        """Return an instance that is trained on the corpus of some inputs."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self._made(self.arguments(inputs), Path(folder))[0]
 
     @cached_property
     def marks_words(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,7 +55,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
         return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
-    if found is None or found.cause.name in EMPTY_RESULTS or all(map(_is_an_input, whole.probes, whole.answers)):
+    if found is None or found.cause.name in EMPTY_RESULTS or all(map(is_an_input, whole.probes, whole.answers)):
         return None
     change_says = says((change,))
     return replace(
@@ -68,7 +69,16 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     )
 
 
-def _is_an_input(probe: Probe, answer: Any) -> bool:
-    """Return True if an output is one of the inputs, unchanged."""
-    arrays = [value for value in probe.inputs.values() if isinstance(value, numpy.ndarray)]
-    return isinstance(answer, numpy.ndarray) and any(is_same(answer, value, precision(answer)) for value in arrays)
+def is_an_input(probe: Probe, answer: Any) -> bool:
+    """Return True if an output, or every array of it, is an array of the inputs, unchanged."""
+    given, found = list(_arrays(tuple(probe.inputs.values()))), list(_arrays(answer))
+    return bool(found) and all(any(is_same(each, value, precision(each)) for value in given) for each in found)
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """Yield the arrays of a value and of the lists and tuples in it."""
+    if isinstance(value, numpy.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _arrays(each)

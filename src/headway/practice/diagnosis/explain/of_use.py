@@ -1,0 +1,32 @@
+"""Mistakes of a program with right outputs that further calls of it show."""
+
+from __future__ import annotations
+
+from headway.practice.diagnosis.checks.empty_patterns import empty_pattern_cause
+from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
+from headway.practice.diagnosis.checks.losses import loss_cause
+from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
+from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
+from headway.practice.diagnosis.checks.step_counts import step_count_cause
+from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.checks.two_masks import two_masks_cause
+from headway.practice.diagnosis.explain.sampling import sampling_cause
+from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
+from headway.practice.verdict import Cause
+
+CHECKS = (
+    sampling_cause,
+    rotation_cause,
+    rotation_effect_cause,
+    loss_cause,
+    two_masks_cause,
+    mask_branch_cause,
+    ignored_operands_cause,
+    empty_pattern_cause,
+    step_count_cause,
+)
+
+
+def cause_of_use(trial: Trial) -> Cause | None:
+    """Return the first cause that another call shows; None if there is none."""
+    return next(filter(None, (check(trial) for check in CHECKS)), None)
