@@ -418,7 +418,8 @@ NUM_HEADS = r"(n|num)_?(attention_|attn_|q_)?heads?"
 def with_width_of_head(roles: Sequence[Role], subject: Subject, name: str) -> tuple[Role, ...]:
     """Return the roles, that of the width of a head under the name of the field that follows the number of heads in a shape, next to a width."""
     of_config = rf"(?:self\.)?{re.escape(name)}\."
-    found = re.search(rf"\b{of_config}{NUM_HEADS}, *{of_config}(\w+)\s*[,)]", subject.code)
+    shape = r"\.(?:view|reshape)\((?:[^()]|\([^()]*\))*?"
+    found = re.search(rf"{shape}\b{of_config}{NUM_HEADS},\s*{of_config}(\w+)\s*[,)]", subject.code)
     field = found[found.lastindex or 0] if found is not None else ""
     others = [each for each in fields_read(subject, name) if each != field and re.search(r"model|emb|dim|width", each)]
     if not field or not others or any(is_named(field, role) for role in roles if role.name == "head_dim"):
