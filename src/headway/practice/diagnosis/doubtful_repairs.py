@@ -92,11 +92,15 @@ OF_KIND = (
 
 
 def _is_given_another_kind(trial: Trial) -> bool:
-    """Return True for what raised because of the kind of a value that it was given under a name of its own: it may expect another one."""
+    """Return True for what raised because of the kind of a value that it was given under a name of its own: it may expect another one.
+
+    So may a call that takes a size next to its arrays: `hidden` is a mask as well.
+    """
     call = trial.call
     roles = [*call.binding.role_of.items()]
     held = [*call.construction.constructor.role_of.items()] if isinstance(call, InstanceCall) else []
     own = [name for name, role in roles if not fits_name(name, role)]
+    own += [name for name, role in call.construction.forward.role_of.items() if role.is_size] if isinstance(call, InstanceCall) else []
     own_held = [name for name, role in held if not fits_name(name, role)]
     errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, TypeError | AttributeError)]
     if any(re.search(OTHER_KIND, str(each)) for each in errors):

@@ -45,11 +45,15 @@ def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def wrong_parts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
-    """Return the verdicts, by their subjects, whose mistakes are named with certainty and show in every call."""
+    """Return the verdicts, by their subjects, whose mistakes are named with certainty and show in every call.
+
+    What raises may be given other operands by the class around it.
+    """
+    certain = [each for each in verdicts if each.status == "wrong" and each.causes and each.confidence == "certain"]
     return {
         each.subject: each
-        for each in verdicts
-        if each.status == "wrong" and each.causes and each.confidence == "certain" and not {cause.name for cause in each.causes} & HARMLESS
+        for each in certain
+        if not any(cause.name in HARMLESS or cause.name.startswith("raises_") for cause in each.causes)
     }
 
 
