@@ -119,6 +119,9 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+AROUND_0 = {"scale": lambda normed, weight: normed * (1 + weight)}
+"""Steps of a norm whose weights are stored around 0."""
+
 SAYS_AROUND_0 = r"\A(?![\s\S]*\bones(_like)?\()[\s\S]*(gemma|qwen[ _-]?3[ _.-]?(5|next)|zero[ _-]?cent|unit[ _-]?offset)"
 """Pattern of the source of a norm whose docstring or comments name a model whose weights are stored around 0; it stores none at 1."""
 
@@ -142,27 +145,27 @@ EXERCISE = Exercise(
         optional(
             Convention(
                 TEXTS["one_plus_weight"],
-                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                steps=AROUND_0,
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
             Convention(
                 TEXTS["one_plus_weight"],
-                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                steps=AROUND_0,
                 file_source=r"(?i)\bgemma\w* *[:=] *(bool|False|True)",
             ),
             Convention(
                 TEXTS["weights_stored_around_0"],
-                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                steps=AROUND_0,
                 file_source=r"\bclass \w*(?-i:Gemma|Qwen3_?(5|Next))\w*",
             ),
             Convention(
                 TEXTS["weights_stored_around_0"],
-                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                steps=AROUND_0,
                 source=SAYS_AROUND_0,
             ),
             Convention(
                 TEXTS["weights_stored_around_0"],
-                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                steps=AROUND_0,
                 source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
             ),
         ),

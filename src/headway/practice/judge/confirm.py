@@ -48,7 +48,7 @@ class Outcome:
     changes      True if it then modified its inputs
     repeats      False if two equal calls returned different outputs
     difference   the first element that differs
-    only_raises  True if no call returned an output that could be compared
+    only_raises  True if every call whose output differs raised, apart from those that a correct function may reject
     """
 
     is_right: bool

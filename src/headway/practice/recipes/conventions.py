@@ -69,18 +69,15 @@ RETURNS = optional(
 
 
 DEFAULT_AXIS = optional(
-    Convention(
-        TEXTS["default_axis"],
-        encode=lambda inputs: {"axis": -1} | inputs,
-        role="axis",
-        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *0 *[,)]",
-    ),
-    Convention(
-        TEXTS["every_entry"],
-        encode=lambda inputs: {"axis": -1} | inputs,
-        role="axis",
-        source=r"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *None *[,)]",
-    ),
+    *(
+        Convention(
+            says,
+            encode=lambda inputs: {"axis": -1} | inputs,
+            role="axis",
+            source=rf"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *{default} *[,)]",
+        )
+        for says, default in ((TEXTS["default_axis"], "0"), (TEXTS["every_entry"], "None"))
+    )
 )
 """A default axis other than the last one, or all axes together; the probes pass the last one."""
 

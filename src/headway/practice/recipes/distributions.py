@@ -105,14 +105,15 @@ GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax
 """Accepted inputs."""
 
 VOCABULARY = r"((n_?)?vocab(ulary)?(_?size)?|v)"
-OF_ONE_ROW = rf"(?i)\A(?![\s\S]*\b(b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY} *[)\]])[\s\S]*[(\[] *{VOCABULARY} *, *[)\]]"
+ONE_ROW = rf"(?![\s\S]*\b(b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY} *[)\]])[\s\S]*[(\[] *{VOCABULARY} *, *[)\]]"
+OF_ONE_ROW = rf"(?i)\A{ONE_ROW}"
 """Pattern of the source of a function whose documentation says that it takes one distribution, of shape (vocab_size,)."""
 
 ROWS = optional(
     Convention(
         encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs,
         decode=_first_row,
-        source=rf"\A(?!{OF_ONE_ROW[6:]})",
+        source=rf"\A(?!{ONE_ROW})",
     ),
     Convention(TEXTS["last_of_positions"], _at_last_position, _first_row, role="logits", source=r"\w+\[(:|\.\.\.|0), *-1(, *:)?\]"),
 )

@@ -62,6 +62,12 @@ COUPLED: dict[str, Any] = {
 }
 """Steps of weight decay as a part of the gradient (L2)."""
 
+WITH_CORRECTED_RATE: dict[str, Any] = {
+    "before": unchanged,
+    "after": lambda moved, point, rate, weight_decay, correction, slope: moved * (1 - rate * correction * weight_decay),
+}
+"""Steps of weight decay by the rate that includes the correction of the bias."""
+
 SETTING = TEXTS["more_than_one_parameter"]
 
 SHARED = (
@@ -77,8 +83,7 @@ DECAY_MISTAKES = (
     TEXTS.mistake(
         "decay_twice_with_corrected_rate",
         slope=COUPLED["slope"],
-        before=unchanged,
-        after=lambda moved, point, rate, weight_decay, correction, slope: moved * (1 - rate * correction * weight_decay),
+        **WITH_CORRECTED_RATE,
         said_as="decay_twice",
     ),
     TEXTS.mistake("decay_missing", before=unchanged),
@@ -86,8 +91,7 @@ DECAY_MISTAKES = (
     TEXTS.mistake("decay_added", before=lambda point, rate, weight_decay: point * (1 + rate * weight_decay)),
     TEXTS.mistake(
         "decay_with_corrected_rate",
-        before=unchanged,
-        after=lambda moved, point, rate, weight_decay, correction, slope: moved * (1 - rate * correction * weight_decay),
+        **WITH_CORRECTED_RATE,
     ),
     TEXTS.mistake(
         "decay_of_gradient",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -55,16 +55,17 @@ class MergerCall(Call):
         """Merge in a corpus, and compare the index with that of the merged words."""
         word = tuple(map(self._symbol, as_numbers(arguments["ids"])))
         pair = tuple(map(self._symbol, as_numbers(arguments["pair"])))
-        words = {word: TIMES, tuple(map(self._symbol, map(ord, OTHER))): OTHER_TIMES}
+        other = tuple(map(self._symbol, map(ord, OTHER)))
+        words = {word: TIMES, other: OTHER_TIMES}
         counts, places = {pair: 0} | counted(words), {pair: set[Word]()} | placed(words)
         known: dict[str, Any] = {"words": words, "pair": pair, "pair_counts": counts, "places": places, "new_id": int(arguments["new_id"])}
         known |= {"queue": [], "vocab": {}, "merges": []}
         answer = self.subject.value(**{name: known[role.name] for name, role in self.taken.items()})
         found = [*(answer if isinstance(answer, tuple) else [answer]), words, counts, places]
         merged = _first(found, _is_corpus)
-        if merged.get(tuple(map(self._symbol, map(ord, OTHER)))) != OTHER_TIMES or len(merged) != len(words):
+        if merged.get(other) != OTHER_TIMES or len(merged) != len(words):
             raise CallError(TEXTS["merger_other_words"])
-        (joined,) = (each for each in merged if each != tuple(map(self._symbol, map(ord, OTHER))))
+        (joined,) = (each for each in merged if each != other)
         kept = {each: count for each, count in _first(found, _is_tally).items() if count}
         if kept != counted(merged) or merged[joined] != TIMES:
             raise CallError(TEXTS["merger_counts"])
@@ -101,7 +102,7 @@ def _places(words: Mapping[Word, int]) -> Iterator[tuple[tuple[Any, Any], Word]]
     return ((pair, word) for word in words for pair in pairwise(word))
 
 
-def _first(values: Sequence[Any], is_meant: Any) -> Any:
+def _first(values: Sequence[Any], is_meant: Callable[[Mapping[Any, Any]], bool]) -> dict[Any, Any]:
     """Return the first dict of a kind: one that a function returned, or else one that it was given."""
     return next(each for each in values if isinstance(each, dict) and each and is_meant(each))
 

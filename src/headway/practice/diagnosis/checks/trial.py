@@ -271,9 +271,9 @@ class Trial:
         kept = self.without_refused()
         return any(each.is_right() for each in (kept, kept.within_branches(), kept.without_misshapen(), kept.without_caution()))
 
-    def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Return True if the first output equals that of the definition with these mistakes."""
-        return self.is_same(self.probes[0], self.answers[0], mistakes)
+    def explaining_first(self) -> frozenset[Mistake]:
+        """Return the known mistakes that explain the first output; none without an output."""
+        return self.explaining(self.probes[0], self.answers[0]) if self.probes else frozenset()
 
     def explaining(self, probe: Probe, answer: Any) -> frozenset[Mistake]:
         """Return the known mistakes that explain one output; trials with the same output share it."""

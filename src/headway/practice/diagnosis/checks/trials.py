@@ -167,7 +167,7 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     if most:
         return [trial for trials in ways if max(trial.num_matching() for trial in trials) == most for trial in trials]
     ways = [trials for trials in ways if any(trial.has_answers for trial in trials)] or ways
-    near = [trials for trials in ways[1:] if any(trials[0].is_first_same((mistake,)) for mistake in trials[0].exercise.mistakes)]
+    near = [trials for trials in ways[1:] if trials[0].explaining_first()]
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 
 

@@ -49,9 +49,9 @@ def with_options(subject: Subject, roles: Sequence[Role]) -> Subject:
         }
         passed = made(**options) if made else options if has_keys else SimpleNamespace(**options)
         answer = function(**given, **{parameter.name: passed})
-        kept = next((each for each in answer if isinstance(each, dict)), passed) if isinstance(answer, tuple) else passed
-        setattr(called, OPTIONS, kept if has_keys else {})
-        return _with_state(answer, kept, state) if has_keys else answer
+        returned = next((each for each in answer if isinstance(each, dict)), passed) if isinstance(answer, tuple) else passed
+        setattr(called, OPTIONS, returned if has_keys else {})
+        return _with_state(answer, returned, state) if has_keys else answer
 
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in bound]
     named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept]

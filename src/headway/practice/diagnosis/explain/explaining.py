@@ -135,7 +135,7 @@ def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
 
 
 def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
-    possible = trial.explaining(trial.probes[0], trial.answers[0]) if trial.probes else frozenset()
+    possible = trial.explaining_first()
     for mistake in mistakes:
         if mistake in possible and not trial.excludes(mistake) and trial.matches((mistake,)):
             yield _explanation(subject, trial, (mistake,))
