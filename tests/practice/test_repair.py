@@ -355,6 +355,47 @@ def test_a_change_after_which_a_known_mistake_explains_the_outputs_is_its_second
     assert verdict.repair is None
 
 
+KEYS_NOT_PROJECTED = """
+import torch
+from torch import nn
+
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, head_dim):
+        super().__init__()
+        self.queries = nn.Linear(d_model, head_dim)
+        self.keys = nn.Linear(d_model, head_dim)
+        self.values = nn.Linear(d_model, head_dim)
+        self.root = head_dim**0.5
+
+    def forward(self, queries, keys, values):
+        q, k, v = self.queries(queries), keys, self.values(values)
+        return torch.softmax(q @ k.transpose(-2, -1) / self.root, dim=0) @ v
+"""
+
+POWERS_OF_ZERO = """
+import numpy as np
+
+def softmax(x):
+    powers = np.exp(x - x)
+    return x / powers.sum()
+
+print(softmax(np.array([1.0, 2.0, 3.0])))
+"""
+
+
+def test_a_change_that_leaves_a_known_mistake_is_named_with_it():
+    subject = subject_of(KEYS_NOT_PROJECTED)
+    verdict = with_repair(diagnose(subject, exercise("self_attention")), subject, exercise("self_attention"))
+    assert [cause.name for cause in verdict.causes] == ["key_not_projected + repaired"]
+
+
+def test_outputs_of_zeros_after_a_change_are_explained_by_no_mistake():
+    subject = subject_of(POWERS_OF_ZERO)
+    verdict = with_repair(diagnose(subject, exercise("softmax")), subject, exercise("softmax"))
+    assert not verdict.is_correct
+    assert not any("repaired" in cause.name for cause in verdict.causes)
+
+
 def test_outputs_that_are_inputs_are_nothing_to_judge():
     points = [numpy.arange(3.0), numpy.ones((2, 2))]
     probe = Probe("two points", {"points": points})

@@ -283,6 +283,11 @@ class Trial:
             self.memory.explaining[key] = answer, found
         return self.memory.explaining[key][1]
 
+    def is_of_mistake(self, probe: Probe, answer: Any) -> bool:
+        """Return True if any known mistake explains this output, which is not kept."""
+        each_expected = (self.expected(probe, (each,)) for each in self._near(probe, answer))
+        return any(is_same(answer, expected, max(precision(answer), precision(expected))) for expected in each_expected)
+
     def _near(self, probe: Probe, answer: Any) -> Iterable[Mistake]:
         """Return the known mistakes without those whose output is far from this one; all are compared at once."""
         if not isinstance(answer, numpy.ndarray) or answer.dtype.kind not in "biuf" or self.decimals is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.checks.memory import Memory
-from headway.practice.diagnosis.explain.explaining import join, measured, named
+from headway.practice.diagnosis.explain.explaining import is_degenerate, join, measured, named
 from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import Change
 from headway.practice.diagnosis.repair.text import says
@@ -51,7 +51,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     search.num_done += len(search.order)
     changed = replace(search.trial, call=call_of(search.trial, subject))
     whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()
-    if len(whole.probes) < min(FEWEST, len(search.trial.probes)):
+    if len(whole.probes) < min(FEWEST, len(search.trial.probes)) or is_degenerate(whole):
         return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)

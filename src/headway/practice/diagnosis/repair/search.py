@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -69,8 +69,9 @@ NEARER = 0.03
 """Share of the elements of an output by which a program has to come nearer."""
 OBSERVING = 10.0
 """Calls that the values after a first change count as."""
-MAX_FIRST, MAX_UNUSED = 12, 4
-"""Numbers of first changes that the search for a second one starts from: of those that come nearer, and of those that use an unused variable."""
+MAX_FIRST, MAX_UNUSED, MAX_FIRST_EXPLAINED = 12, 4, 3
+"""Numbers of first changes that the search for a second one starts from: of those that come nearer, of those that use an unused variable, and of
+those after which a known mistake explains the first output."""
 SHARE_OF_CHEAP_PAIRS = 0.2
 MAX_COST_OF_PAIR = 1.5
 NUMBERS_OF_CHEAP = (0, 8, 16, 24, 40, 60, 90, 130)
@@ -181,12 +182,22 @@ def _found(program: Program, searches: Sequence[Search], extent: Extent) -> Repa
         search.work = max(search.work, 0.0) + of_second
         firsts.append(_firsts(search))
         if not extent.is_doubted:
+            explained = [(0, change) for change in search.explained[:MAX_FIRST_EXPLAINED]]
+            firsts[-1] = [*explained, *(each for each in firsts[-1] if all(each[1] is not change for _, change in explained))]
             firsts[-1] += [(0, change) for change in _using_what_is_unused(search) if all(change is not each for _, each in firsts[-1])]
         if (found := _second(search, firsts[-1], is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
-    for search, first in ((search, first) for search, each in zip(searches, firsts, strict=True) for _, first in each):
-        if (cause := both_mistakes(search, first)) is not None:
-            part = _repair(program, search, (first,), sum(each.num_done for each in searches))
+    possible = [(search, first) for search, each in zip(searches, firsts, strict=True) for _, first in each]
+    if not extent.is_doubted:
+        possible += [(search, change) for search in searches for change in search.explained[MAX_FIRST_EXPLAINED:]]
+    return _with_mistake(program, possible, searches)
+
+
+def _with_mistake(program: Program, changes: Iterable[tuple[Search, Change]], searches: Sequence[Search]) -> PartOfRepair | None:
+    """Return the first change after which a known mistake explains the outputs for all probes, with this mistake."""
+    for search, change in changes:
+        if (cause := both_mistakes(search, change)) is not None:
+            part = _repair(program, search, (change,), sum(each.num_done for each in searches))
             return None if part is None else PartOfRepair(**vars(part), cause=cause)
     return None
 

@@ -60,7 +60,8 @@ WORK_PER_SEARCH, WORK_PER_SEARCH_OF_CLASS = 30, 80
 """Work of one search for conventions, of functions and of classes."""
 MAX_ASSIGNED, WORK_PER_ASSIGNMENT = 24, 60
 """Changes of constructors after which weights are assigned again, and the work of that."""
-
+MAX_EXPLAINED = 12
+"""Changes after which a known mistake is searched for."""
 
 REFUSED = Raised(ValueError("inputs of a kind that the program does not support"))
 
@@ -80,6 +81,8 @@ class Search:
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
     may_measure  True if a convention could not be measured, but may be measured after a change
     first        the first probe to which the last program that was tried had an answer, and this answer in the program's conventions
+    explained    changes after which a known mistake explains the first output, which none does without a change
+    output       the last program's output for the first probe, as the definition would return it
     num_proved   probes that the last changed program matches under a convention of its own; None if it matches all of `order`
     num_reached  milestones that the program reaches on the first probe
     candidates   the changes of the program, cheapest first
@@ -135,6 +138,8 @@ class Search:
     paths: dict[str, tuple[list[Donor], Milestones]] = field(default_factory=dict)
     rivals: Rivals | None = None
     first: tuple[Probe, Any] | None = None
+    explained: list[Change] = field(default_factory=list)
+    output: Any = None
 
     def spend(self, work: float) -> None:
         """Count work that is done."""
@@ -164,6 +169,8 @@ class Search:
                 closeness, has_raised = self.closeness(call)
             if closeness == 1.0 and self.is_right(chosen):
                 return chosen
+            if not before and self._is_explained_after(change, closeness):
+                self.explained.append(change)
             suited = self.suited_pairs if before else self.suited
             if closeness < 1.0 and self._suits_rivals(suited) and not (before and self._suits_alone(before, closeness)):
                 suited.append(change)
@@ -196,6 +203,19 @@ class Search:
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
+
+    def _is_explained_after(self, change: Change, closeness: float) -> bool:
+        """Return True if a known mistake explains the first output of the last program, but not that of the program without its change."""
+        is_new = len(self.explained) < MAX_EXPLAINED and change.cost <= MAX_COST_OF_SECOND and self._may_be_explained
+        is_wrong = closeness * len(self.order) < 1.0 and isinstance(self.output, numpy.ndarray)
+        return is_new and is_wrong and self.trial.is_of_mistake(self.order[0], self.output)
+
+    @cached_property
+    def _may_be_explained(self) -> bool:
+        """True if no known mistake explains the program's first output without a change."""
+        probe, found = self._own_first
+        answer, share = read(self.trial, probe, found)
+        return share < 1.0 and not self.trial.is_of_mistake(probe, answer)
 
     def _uses_unused_part(self, change: Change) -> bool:
         """Return True for a change that calls a part which the program makes but does not use, so that nothing is known of its weights."""
@@ -327,7 +347,7 @@ class Search:
     def _closeness(self, trial: Trial) -> tuple[float, bool]:
         answers: dict[str, Any] = {}
         refused: set[Message | None] = set()
-        self.first, self.error, reached = None, None, 1.0
+        self.first, self.error, self.output, reached = None, None, None, 1.0
         for index, probe in enumerate(self.order):
             if probe.beyond is not None and probe.beyond in refused:
                 answers[probe.name] = REFUSED
@@ -336,6 +356,7 @@ class Search:
             found = returned(trial, probe)
             answer, share = read(trial, probe, found)
             answers[probe.name] = answer
+            self.output = answer if index == 0 else self.output
             self.error = self._place_of(found) if index == 0 else self.error
             if is_endless(answer):
                 self.spend(WORK_OF_ITERATIONS if isinstance(answer.error, TooManyIterationsError) else WORK_OF_ENDLESS)
