@@ -28,3 +28,24 @@ def test_one_whole_number_of_several_proves_nothing(tmp_path, change, is_wrong):
     path.write_text(GREEDY.format(returned="best" if is_wrong else "[best], [best]").replace(*change))
     found = {each.subject: each.status for each in check_file(path)}
     assert (found.get("Chooser.sample_greedy") == "wrong") is is_wrong, found
+
+
+TREE_MASK = """
+import jax
+
+def _is_kept(path, leaf):
+    name = ".".join(str(getattr(each, "key", each)) for each in path).lower()
+    if "norm" in name:
+        return False
+    return True
+
+def kept_mask(tree):
+    return jax.tree_util.tree_map_with_path(lambda path, leaf: _is_kept(path, leaf), tree)
+"""
+
+
+@pytest.mark.parametrize("name", ["kept_mask", "weight_decay_mask"])
+def test_a_mask_that_returns_its_operand_proves_nothing(tmp_path, name):
+    path = tmp_path / "learner.py"
+    path.write_text(TREE_MASK.replace("kept_mask", name))
+    assert not [each.subject for each in check_file(path) if each.status == "wrong"]

@@ -112,15 +112,22 @@ def _is_given_another_kind(trial: Trial) -> bool:
 
 
 def _returns_operand(repair: Repair, call: Call) -> bool:
-    """Return True if a repair of a function of a mask puts its operand in place of what is computed from it: the operand may have another form."""
+    """Return True if a repair of a function of a mask puts an operand in place of a constant or of what is computed from it: it may have another form."""
     if call.subject.value is None:
         return False
-    names = {each.name for each in call.subject.parameters}
-    replaced = [(replaced_text(call.subject.text, each), each.replacement.strip()) for each in repair.edits if each.cell is None]
-    return any(
-        (name := new.removeprefix("return ").strip()) in names and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.", old) is not None
-        for old, new in replaced
-    )
+    functions = [each for each in ast.walk(parsed(call.subject.text)) if isinstance(each, ast.FunctionDef | ast.Lambda)]
+    for edit in repair.edits:
+        old, new = replaced_text(call.subject.text, edit), edit.replacement.strip()
+        name = new.removeprefix("return ").strip()
+        around = [each for each in functions if edit.cell is None and each.lineno <= edit.line <= (each.end_lineno or 0)]
+        operands = {each.name for each in call.subject.parameters} | {each.arg for function in around for each in function.args.args}
+        if edit.cell is None and name in operands and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.|{CONSTANT}", old):
+            return True
+    return False
+
+
+CONSTANT = r"^(return )?(True|False|None|[\d.]+)$"
+"""Pattern of a statement that returns a constant."""
 
 
 def _rests_on_one_number(repair: Repair, trial: Trial) -> bool:

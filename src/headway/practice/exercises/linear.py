@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional, unchanged
-from headway.practice.recipes.conventions import NUM_AXES, ONE_VECTOR, RETURNS
+from headway.practice.recipes.conventions import NUM_AXES, ONE_VECTOR, PRODUCT_OF_LISTS, RETURNS
 from headway.practice.recipes.encoding import changed
 from headway.practice.recipes.measuring import Ask, Measured, factor_of, measured
 from headway.practice.roles import Roles, extent
@@ -164,7 +164,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (*NUM_AXES, ONE_VECTOR),
+        (*NUM_AXES, ONE_VECTOR, PRODUCT_OF_LISTS),
         RETURNS,
         optional(
             Convention(TEXTS["weight_in_out"], TURNED, undo=TURNED, role="weight", named=OF_FUNCTION),

@@ -219,6 +219,9 @@ OF_ONE_VECTOR = (
 
 ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
 
+PRODUCT_OF_LISTS = _of_vectors(source=r"\bsum\(\(? *\w+ *\* *\w+ +for +\w+, *\w+ +in +zip\(")
+"""Convention of a function that computes the product of a matrix and a vector from lists of numbers."""
+
 DRAWN_FROM = (
     r"(?i)\A(?![\s\S]*(?:(?<!\w)(?:batch|rows?)(?!\w)|keepdims?\b|\b(?:axis|dim) *=))[\s\S]*\b(\w+) *= *(?:\w+\.)?\w*softmax\w*\("
     r"[\s\S]*\bchoice\([^\n]*\bp *= *\1\b"

@@ -31,6 +31,7 @@ from headway.practice.diagnosis.reading.absent_parts import (
     instance_in_place,
     names_needed,
 )
+from headway.practice.diagnosis.reading.absent_values import Value
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -316,6 +317,8 @@ def _attribute(package: str, name: str) -> Any:
         return AbsentFunction(name)
     if re.fullmatch(OF_ACTIVATIONS, name) and not is_published(package):
         return AbsentActivations(name)
+    if name == Value.__name__ and not is_published(package):
+        return Value
     if not is_published(package) and (constant := constant_in_place(name)) is not None:
         return constant
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
@@ -349,7 +352,7 @@ def _absent_parts(module: ModuleType | None, code: str) -> list[str]:
     return [
         name
         for name, value in _named_in(module, code).items()
-        if isinstance(value, AbsentFunction) or (isinstance(value, Placeholder) and value.is_part)
+        if isinstance(value, AbsentFunction) or value is Value or (isinstance(value, Placeholder) and value.is_part)
     ]
 
 
