@@ -70,6 +70,8 @@ def _kept(function: Callable[..., Any], own: Callable[..., Any], *, is_bound: bo
     """
     recent: deque[numpy.ndarray] = deque(maxlen=4)
     names = [each.name for each in parameters_of(function, is_bound=is_bound)]
+    if not names:  # an absent part takes any operands
+        return turned
     wanted = [name for name in names if re.fullmatch(r"_?(x?q|query|queries|q_\w+|query_\w+|x?k|keys?|k_\w+|key_\w+)", name)][:2]
     signature = inspect.signature(function)
 
