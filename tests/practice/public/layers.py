@@ -987,4 +987,61 @@ class Block(nn.Module):
 """,
         (("self.ln_2(x)", "self.ln_1(x)"), ("self.w[0] + self.b", "self.w[0]"), ("seen == 0", "seen == 1")),
     ),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+
+class Mlp(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up = nn.Linear(width, inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+class Norm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.d_model, self.n_heads, self.d_k = d_model, n_heads, d_model // n_heads
+        self.w_q = nn.Linear(d_model, d_model, bias=False)
+        self.w_k = nn.Linear(d_model, d_model, bias=False)
+        self.w_v = nn.Linear(d_model, d_model, bias=False)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+
+    def split(self, x):
+        return x.view(x.shape[0], x.shape[1], self.n_heads, self.d_k).transpose(1, 2)
+
+    def forward(self, x, position_bias):
+        q, k, v = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))
+        scores = q @ k.transpose(-1, -2) + position_bias
+        out = scores.softmax(-1) @ v
+        return self.w_o(out.transpose(1, 2).reshape(x.shape[0], x.shape[1], self.d_model))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, d_ff, n_heads):
+        super().__init__()
+        self.self_attention = SelfAttention(d_model, n_heads)
+        self.norm1 = Norm(d_model)
+        self.mlp = Mlp(d_model, d_ff)
+        self.norm2 = Norm(d_model)
+
+    def forward(self, x, position_bias):
+        x = x + self.self_attention(self.norm1(x), position_bias=position_bias)
+        return x + self.mlp(self.norm2(x))
+""",
+        (("self.mlp(self.norm2(x))", "self.mlp(self.norm1(x))"), ("return x + self.mlp", "return self.mlp")),
+    ),
 )

@@ -306,4 +306,23 @@ def split_loss(logits, x, position_mask):
 """,
         (("-chosen[counts].mean()", "-chosen[counts].sum()"),),
     ),
+    Program(
+        "loss_fn",
+        "cross_entropy",
+        """
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+def loss_fn(model, x, y):
+    logits = model(x)
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), y[:, 1:].flatten())
+
+def get_batch(tokens, size, length):
+    starts = np.random.randint(0, len(tokens) - length, size)
+    batch = torch.stack([tokens[i : i + length] for i in starts])
+    return batch, batch
+""",
+        (("return batch, batch", "return batch[:, :-1], batch[:, 1:]"), ("y[:, 1:]", "y[:, :-1]")),
+    ),
 )

@@ -65,6 +65,11 @@ def _binary(log_probs: Any, targets: Any) -> Any:
     return -(hot * log_probs + (1 - hot) * numpy.log1p(-numpy.exp(log_probs)))
 
 
+def _shifted(logits: Any, targets: Any) -> tuple[Any, Any]:
+    """Return the logits with the targets of the next rows."""
+    return logits[..., :-1, :], targets[..., 1:]
+
+
 MISTAKES = (
     TEXTS.mistake("no_shift", log_probs=lambda logits: logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))),
     TEXTS.mistake("no_shift_in_softmax", log_probs=lambda logits: numpy.log(numpy.exp(logits) / numpy.exp(logits).sum(-1, keepdims=True))),
@@ -104,7 +109,7 @@ MISTAKES = (
     TEXTS.mistake(
         "squared_error", **steps_of(lambda log_probs, targets: ((numpy.exp(log_probs) - one_hot(log_probs, targets)) ** 2).mean())
     ),
-    TEXTS.mistake("shifted_inside", operands=lambda logits, targets: (logits[..., :-1, :], targets[..., 1:])),
+    TEXTS.mistake("shifted_inside", operands=_shifted),
     TEXTS.mistake("ignored_counted", counts=lambda targets, ignored: numpy.ones(targets.shape, bool), pick=pick),
     TEXTS.mistake("fractions_cut_off", finish=numpy.trunc),
 )
@@ -384,6 +389,10 @@ def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     return answer[0] / answer[1] if is_pair and num_counted and float(answer[1]) == num_counted else answer
 
 
+OF_INPUTS = r"\breturn +(\w+), *\1[ \t]*(#|\n|\Z)|\bloss\w*\((\w+, *)?(\w+), *\4\)"
+"""Source of a file whose batches, or whose calls of the loss, have the inputs themselves as targets."""
+
+
 EXERCISE = Exercise(
     name="cross_entropy",
     definition=definition,
@@ -426,6 +435,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_hot_columns"], _hot_columns, role="targets", source=OVER_COLUMNS),
         ),
         optional(Convention(TEXTS["true_first"], _exchanged, role="logits", source=TRUE_FIRST)),
+        optional(Convention(TEXTS["inputs_as_targets"], steps={"operands": _shifted}, source=r"1 *:", file_source=OF_INPUTS)),
         optional(Convention(encode=_with_mask, role="mask", is_required=True)),
         optional(Convention(encode=_with_numbers, role="mask")),
         optional(

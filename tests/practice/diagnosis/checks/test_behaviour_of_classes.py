@@ -101,3 +101,29 @@ class FeedForward(nn.Module):
 def test_a_module_of_flax_makes_its_layers_in_the_call(tmp_path):
     pytest.importorskip("flax")
     assert causes(tmp_path, IN_FLAX, "FeedForward") == ("correct", [])
+
+
+THREE_LAYERS = """
+import jax
+from flax import nnx
+
+class MLP(nnx.Module):
+    def __init__(self, in_dim, out_dim, rngs, width_size=64, dropout_rate=0.2):
+        self.linear1 = nnx.Linear(in_dim, width_size, rngs=rngs)
+        self.dropout1 = nnx.Dropout(dropout_rate, rngs=rngs)
+        self.linear2 = nnx.Linear(width_size, width_size, rngs=rngs)
+        self.dropout2 = nnx.Dropout(dropout_rate, rngs=rngs)
+        self.linear3 = nnx.Linear(width_size, out_dim, rngs=rngs)
+
+    def __call__(self, x):
+        x = self.dropout1(jax.nn.gelu(self.linear1(x)))
+        return self.linear3(self.dropout2(jax.nn.gelu(self.linear2(x))))
+"""
+
+
+@pytest.mark.slow
+def test_weights_that_another_reading_has_written_are_no_active_dropout(tmp_path):
+    pytest.importorskip("flax")
+    path = tmp_path / "learner.py"
+    path.write_text(THREE_LAYERS)
+    assert not [each for each in check_file(path) if each.status == "wrong"]
