@@ -31,7 +31,7 @@ GROUPED = r"kv_?heads|key_value_heads"
 """Pattern of the source of a layer with grouped-query attention."""
 
 BIASED = r"pos(ition)?_?bias|alibi"
-"""Pattern of the source of a layer whose attention adds a bias of the positions to its scores, as in T5."""
+"""Pattern of the source of a layer whose attention adds a bias of the positions to its scores, as in T5; that of a decoder may hide later positions."""
 
 NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
 SHIFT = r"bias|beta|shift|offset|^b|_b$"
@@ -56,7 +56,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
         return _wired_calls(subject, without_norms, library)
     if absent_parts(subject):
         return _wired_calls(subject, without_norms, library) or calls
-    has_other_attention = re.search(rf"{ROTARY_SOURCE}|{GROUPED}|{BIASED}", subject.used_source, re.IGNORECASE)
+    other = rf"{ROTARY_SOURCE}|{GROUPED}|{BIASED}" if exercise.name == "encoder_layer" else rf"{ROTARY_SOURCE}|{GROUPED}"
+    has_other_attention = re.search(other, subject.used_source, re.IGNORECASE)
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls
     return [*_wired_calls(subject, without_norms, library), *calls]
