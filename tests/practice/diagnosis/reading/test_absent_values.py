@@ -28,7 +28,9 @@ def test_the_gradients_of_a_value_are_its_slopes():
     of(x).backward()
     slope = (of(0.7 + 1e-6).data - of(0.7 - 1e-6).data) / 2e-6
     assert x.grad == pytest.approx(slope, rel=1e-6)
-    assert Value(1.0) < 2 and Value(2.0) > Value(1.0) and (3 - Value(1.0)).data == 2.0
+    assert Value(1.0) < 2
+    assert Value(2.0) > Value(1.0)
+    assert (3 - Value(1.0)).data == 2.0
 
 
 def test_functions_of_values_are_judged_without_their_class(tmp_path):
