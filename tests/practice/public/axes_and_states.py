@@ -682,4 +682,29 @@ class AdamOptimizer:
 """,
         (("count = count + 1", "count = 1"), ("grads[k] ** 2", "grads[k]")),
     ),
+    Program(
+        "KVCache",
+        "kv_cache",
+        """
+import torch
+
+class LayerKVCache:
+    def __init__(self):
+        self.ks, self.vs = None, None
+    def append_kvs(self, ks, vs):
+        self.ks = ks if self.ks is None else torch.cat([self.ks, ks], dim=-2)
+        self.vs = vs if self.vs is None else torch.cat([self.vs, vs], dim=-2)
+    def get_kv_prefix(self):
+        return self.ks, self.vs
+
+class KVCache:
+    def __init__(self):
+        self.layers = {}
+    def append_kvs(self, layer_idx, ks, vs):
+        self.layers.setdefault(layer_idx, LayerKVCache()).append_kvs(ks, vs)
+    def get_kv_prefix(self, layer_idx):
+        return self.layers[layer_idx].get_kv_prefix()
+""",
+        (("torch.cat([self.vs, vs], dim=-2)", "torch.cat([self.ks, vs], dim=-2)"),),
+    ),
 )

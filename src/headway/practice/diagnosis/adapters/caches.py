@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,12 +42,15 @@ APPENDING = (
     "__call__",
 )
 FETCHING = ("get", "fetch", "read", "get_kv", "get_cache", "view", "get_all", "load")
+FETCHING_PAIRS = r"(get|fetch|read)_(kv|keys_and_values)_\w+"
+"""Pattern of the names of other methods that return the keys and values."""
 ADVANCING = ("advance", "step", "increment", "advance_pos", "advance_position")
 """Methods that move the write position once all layers have stored their keys and values."""
 CLEARING = ("reset", "clear", "empty", "reset_cache", "clear_cache")
 PAIR_NAMES = (
     ("keys", "values"),
     ("k", "v"),
+    ("ks", "vs"),
     ("key", "value"),
     ("k_cache", "v_cache"),
     ("cache_k", "cache_v"),
@@ -303,7 +307,7 @@ def _contents(instance: Any, layer: int | None, num_axes: int, given: Mapping[st
 
     given   arguments of the last append, by role
     """
-    name = first_method(type(instance), FETCHING)
+    name = first_method(type(instance), FETCHING) or next((each for each in vars(type(instance)) if re.fullmatch(FETCHING_PAIRS, each)), "")
     if name:
         bound = bind_parameters(parameters_of(getattr(type(instance), name), is_bound=True), (LAYER, BATCH, END, COUNT))
         taken = {} if bound is None else bound.role_of
