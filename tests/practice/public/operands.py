@@ -27,7 +27,11 @@ class Heads(nn.Module):
         weights = dropout(scores.softmax(dim=-1))
         return weights @ v, weights
 """,
-        (("q.size(-1)", "q.size(-2)"), ("dim=-1)", "dim=-2)")),
+        (
+            ("q.size(-1)", "q.size(-2)"),
+            ("dim=-1)", "dim=-2)"),
+            ("scores = scores.masked_fill(mask == 0, -1e9)", "return scores.masked_fill(mask == 0, -1e9), scores"),
+        ),
     ),
     Program(
         "DotProductAttention",

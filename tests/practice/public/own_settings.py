@@ -215,6 +215,27 @@ class T5LayerNorm(nn.Module):
         (("self.gain)", "self.gain + 1)"),),
     ),
     Program(
+        "LayerNorm",
+        "rms_norm",
+        """
+import torch
+from torch import nn
+
+def relative_position_bucket(distance, num_buckets=32):
+    return distance.abs().clamp(max=num_buckets - 1)
+
+class LayerNorm(nn.Module):
+    def __init__(self, width, eps=1e-6):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.gain * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps)
+""",
+        (("x.square().mean(-1, keepdim=True)", "x.square().sum(-1, keepdim=True)"),),
+    ),
+    Program(
         "LinearNorm",
         "linear",
         """
