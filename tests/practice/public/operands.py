@@ -6,34 +6,6 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
-        "Heads.attend",
-        "scaled_dot_product_attention",
-        """
-import math
-import torch
-from torch import nn
-
-class Heads(nn.Module):
-    def __init__(self, width, drop=0.1):
-        super().__init__()
-        self.width = width
-        self.drop = nn.Dropout(drop)
-
-    @staticmethod
-    def attend(q, k, v, mask=None, dropout: nn.Dropout = nn.Dropout(0.1)):
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-        if mask is not None:
-            scores = scores.masked_fill(mask == 0, -1e9)
-        weights = dropout(scores.softmax(dim=-1))
-        return weights @ v, weights
-""",
-        (
-            ("q.size(-1)", "q.size(-2)"),
-            ("dim=-1)", "dim=-2)"),
-            ("scores = scores.masked_fill(mask == 0, -1e9)", "return scores.masked_fill(mask == 0, -1e9), scores"),
-        ),
-    ),
-    Program(
         "DotProductAttention",
         "scaled_dot_product_attention",
         """
