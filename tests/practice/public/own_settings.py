@@ -294,7 +294,6 @@ class Heads(nn.Module):
         (
             ("q.size(-1)", "q.size(-2)"),
             ("dim=-1)", "dim=-2)"),
-            ("scores = scores.masked_fill(mask == 0, -1e9)", "return scores.masked_fill(mask == 0, -1e9), scores"),
         ),
     ),
 )
