@@ -35,6 +35,8 @@ def found_in(text):
         ("Adam", "adam_step"),
         ("BPETokenizer", "bpe_tokenizer"),
         ("_merge_pair", "merge_pair"),
+        ("compute_pairs", "pair_counts"),
+        ("compute_pair_scores", None),
         ("PositionalEncoding", "sinusoidal_positions"),
         ("rotate_half", None),
         ("EarlyStopping", None),

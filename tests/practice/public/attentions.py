@@ -1095,13 +1095,13 @@ class MultiHeadAttention(nn.Module):
         "MultiHeadAttention",
         "multi_head_attention",
         ASSERTED_MASK,
-        (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
+        (("q.shape[-1] ** 0.5", "q.shape[-2] ** 0.5"), ("mask == 0", "mask.mT == 0")),
     ),
     Program(
         "MultiHeadAttention",
         "multi_head_attention",
         ASSERTED_MASK.replace(ASSERTION, "print(mask.shape)\n            assert mask.ndim > 1"),
-        (("mask == 0", "mask == 1"), ("mask == 0", "mask.mT == 0")),
+        (("q.shape[-1] ** 0.5", "q.shape[-2] ** 0.5"), ("mask == 0", "mask.mT == 0")),
     ),
     Program(
         "CausalCrossAttention",

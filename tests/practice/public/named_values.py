@@ -162,4 +162,34 @@ def make_padding_mask(ids):
 """,
         (("ids > PAD", "ids > PAD + 1"),),
     ),
+    Program(
+        "Talker.generate",
+        "generate",
+        """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Talker(nn.Module):
+    def __init__(self, vocab_size, width, max_len):
+        super().__init__()
+        self.max_len = max_len
+        self.embed = nn.Embedding(vocab_size, width)
+        self.head = nn.Linear(width, vocab_size)
+
+    def forward(self, ids):
+        return self.head(self.embed(ids))
+
+    @torch.no_grad()
+    def generate(self, ids, max_new_tokens=50, temperature=1.0):
+        for _ in range(max_new_tokens):
+            logits = self.forward(ids[:, -self.max_len:])[:, -1, :] / temperature
+            chosen = torch.multinomial(F.softmax(logits, dim=-1), num_samples=1)
+            ids = torch.cat([ids, chosen], dim=1)
+            if chosen.item() == 2:  # the end of a text
+                break
+        return ids
+""",
+        (("[:, -1, :]", "[:, 0, :]"), ("[ids, chosen]", "[chosen, ids]")),
+    ),
 )

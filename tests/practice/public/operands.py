@@ -59,7 +59,7 @@ def attention(q, k, v, d_k, mask=None):
         scores = scores.masked_fill(mask.unsqueeze(1) == 0, -1e9)
     return torch.softmax(scores, -1) @ v
 """,
-        (("mask.unsqueeze(1) == 0", "mask.unsqueeze(1).swapaxes(-1, -2) == 0"),),
+        (("scores = scores.masked", "return scores.masked"), ("mask.unsqueeze(1) == 0", "mask.unsqueeze(1).swapaxes(-1, -2) == 0")),
     ),
     Program(
         "get_padding_mask",

@@ -248,4 +248,52 @@ class Residual(nn.Module):
 """,
         (("x + self.fn", "x * self.fn"),),
     ),
+    Program(
+        "LayerNorm",
+        "rms_norm",
+        """
+import torch
+from torch import nn
+
+def relative_position_bucket(distance, num_buckets=32):
+    return distance.abs().clamp(max=num_buckets - 1)
+
+class LayerNorm(nn.Module):
+    def __init__(self, width, eps=1e-6):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.gain * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps)
+""",
+        (("x.square().mean(-1, keepdim=True)", "x.square().sum(-1, keepdim=True)"),),
+    ),
+    Program(
+        "Heads.attend",
+        "scaled_dot_product_attention",
+        """
+import math
+import torch
+from torch import nn
+
+class Heads(nn.Module):
+    def __init__(self, width, drop=0.1):
+        super().__init__()
+        self.width = width
+        self.drop = nn.Dropout(drop)
+
+    @staticmethod
+    def attend(q, k, v, mask=None, dropout: nn.Dropout = nn.Dropout(0.1)):
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        weights = dropout(scores.softmax(dim=-1))
+        return weights @ v, weights
+""",
+        (
+            ("q.size(-1)", "q.size(-2)"),
+            ("dim=-1)", "dim=-2)"),
+        ),
+    ),
 )

@@ -62,6 +62,8 @@ ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 NORMS = ("layer_norm", "rms_norm")
 T5_NORM = r"(?i)t5_?layer_?norm"
 """Pattern of the name of a norm without a bias: T5's, which subtracts no mean, or a layer norm."""
+OF_T5 = r"(?i)(?<![a-z0-9])t5(?![a-z0-9])|relative_position_?bucket|relative_attention_(bias|embedding|num_buckets)"
+"""Pattern of the source of a file with a model like T5, whose layer norms subtract no mean."""
 
 GIVEN_LAYER = r"(fn|func|function|sub_?layer|layer|module|block|net)"
 AROUND_A_LAYER = (
@@ -128,7 +130,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("scaled_dot_product_attention"), *likely]
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
-    if re.search(T5_NORM, subject.name) and (either := _first_correct(subject, NORMS)) is not None:
+    is_of_t5 = bool(likely) and likely[0].name == "layer_norm" and re.search(OF_T5, subject.file_source) is not None
+    if (is_of_t5 or re.search(T5_NORM, subject.name)) and (either := _first_correct(subject, NORMS)) is not None:
         return either
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -145,6 +146,11 @@ def _ids_of(answer: Any, inputs: Inputs) -> Any:
     return numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer
 
 
+def _is_fixed_end(end: int, token: int, eos: Any, ids: Any) -> bool:
+    """Return True for the stop token that the code itself names."""
+    return token == end
+
+
 TEXT = optional(
     Convention(encode=_as_text, decode=_ids_of, role="tokenizer"),
     *(Convention(encode=_as_text_alone, decode=_ids_of, role=role) for role in ("encode", "stoi")),
@@ -192,6 +198,20 @@ ENDS = optional(
     ),
 )
 """The stop token may be included; what pads all that follows one may find it in the prompt, too."""
+FIXED_ENDS = optional(
+    *(
+        Convention(
+            TEXTS["fixed_stop_token"].format(token=str(token)),
+            steps={"is_end": functools.partial(_is_fixed_end, token), "end_is_kept": kept},
+            without="eos",
+            source=rf"\bif [^\n]*== *{token} *\)?:[^\n]*\n\s*(break|return)\b",
+            is_whole=True,
+        )
+        for token in range(ToyModel.vocab_size)
+        for kept in (lambda: True, lambda: False)
+    )
+)
+"""The code may name its stop token itself, as a number: `if next_token.item() == 2: break`."""
 COUNTS = optional(
     Convention(
         TEXTS["length_includes_prompt"],
@@ -316,7 +336,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, TEXT),
+    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, FIXED_ENDS, TEXT),
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

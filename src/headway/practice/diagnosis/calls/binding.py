@@ -77,12 +77,12 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
 
 
 def _dropouts_called(subject: Subject) -> list[str]:
-    """Return the parameters that are layers of dropout, which a function calls."""
+    """Return the parameters that are layers of dropout, which a function calls; one by default, `dropout=nn.Dropout(0.1)`, is in training."""
     return [
         each.name
         for each in subject.parameters
         if is_dropout(each.name)
-        and (each.default is each.empty or each.default is None)
+        and (each.default is each.empty or each.default is None or callable(each.default))
         and re.search(rf"(?<![\w.]){each.name}\(", subject.code.partition(":\n")[2])
     ]
 

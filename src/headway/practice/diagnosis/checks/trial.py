@@ -173,7 +173,10 @@ class Trial:
         return tuple(probe.name for probe, answer in zip(self.probes, self.answers, strict=True) if self.is_same(probe, answer))
 
     def without_misshapen(self) -> Trial:
-        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask, or a causal one."""
+        """Exclude the kinds of optional probes for which the function never returns the expected shape, or never with a mask, or a causal one.
+
+        A function that never returns it with a mask, for no kind, has a mistake.
+        """
         is_shaped = [
             getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)
             for probe, answer in zip(self.probes, self.answers, strict=True)
@@ -182,7 +185,9 @@ class Trial:
         shaped = {probe.beyond for probe, is_right in pairs if is_right}
         causal = {probe.beyond for probe, is_right in pairs if is_right and _is_causal(probe)}
         masked = {probe.beyond for probe, is_right in pairs if is_right and _has_mask(probe)}
-        kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
+        kept = self
+        if masked:
+            kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
         if causal:  # of a mask with axes for batch and heads, matrices get these axes
             kept = kept._kept([probe.beyond is None or not _is_causal(probe) or probe.beyond in causal for probe in kept.probes])
         return kept.without({probe.beyond for probe in self.probes} - shaped)
