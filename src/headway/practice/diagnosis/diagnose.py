@@ -117,8 +117,8 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
         return right
     judged = [_judged_as(subject, each) for each in others[:MOST_RELATED]]
     found = next((other for other in judged if other.is_correct or _is_sure(other)), None)
-    if found is None and verdict.trial is None:  # it cannot be called as the part that its name means
-        found = next((other for other in judged if other.trial is not None), None)
+    if found is None and (verdict.trial is None or not verdict.trial.has_answers):  # it cannot be called as the part that its name means
+        found = next((other for other in judged if other.trial is not None and (verdict.trial is None or other.trial.has_answers)), None)
     if (
         found is None and exercise.name == "self_attention" and _takes_heads(verdict)
     ):  # with one head only what it does with several is not seen
