@@ -136,7 +136,10 @@ class MLPEmbedder(nn.Module):
     def forward(self, x):
         return self.second(torch.nn.functional.silu(self.first(x)))
 """,
-        (("torch.nn.functional.silu(self.first(x))", "self.first(x)"), ("__init__(self, in_dim, hidden_dim)", "__init__(self, hidden_dim, in_dim=32)")),
+        (
+            ("torch.nn.functional.silu(self.first(x))", "self.first(x)"),
+            ("__init__(self, in_dim, hidden_dim)", "__init__(self, hidden_dim, in_dim=32)"),
+        ),
     ),
     Program(
         "FeedForward",
@@ -147,11 +150,14 @@ from flax import linen as nn
 class FeedForward(nn.Module):
     hidden_dim: int
 
-    @nn.compact
+    def setup(self):
+        self.first = nn.Dense(self.hidden_dim)
+        self.second = nn.Dense(self.hidden_dim)
+
     def __call__(self, x):
-        return nn.Dense(self.hidden_dim)(nn.silu(nn.Dense(self.hidden_dim)(x)))
+        return self.second(nn.silu(self.first(x)))
 """,
-        (("nn.silu(nn.Dense(self.hidden_dim)(x))", "nn.Dense(self.hidden_dim)(x)"),),
+        (("nn.silu(self.first(x))", "self.first(x)"),),
     ),
     Program(
         "PositionalEncoding",
