@@ -272,3 +272,18 @@ def test_the_residual_of_the_feed_forward_is_missing_at_the_feed_forward(monkeyp
     verdict = repairing.with_repair(diagnose(subject, exercise("encoder_layer")), subject, exercise("encoder_layer"))
     assert [cause.name for cause in verdict.causes] == ["residual_2_missing"]
     assert [cause.line for cause in verdict.causes] == [lines[0] - 1]
+
+
+ROTATES_WITH_TABLES = """
+import torch
+
+def compute_rope(x, cos, sin):
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-second, first), dim=-2) * sin
+"""
+
+
+def test_what_raises_is_the_part_whose_operands_it_names():
+    pytest.importorskip("torch")
+    subject = subject_of(ROTATES_WITH_TABLES)
+    assert diagnose(subject, exercise("rotary_tables")).exercise == "rotary"

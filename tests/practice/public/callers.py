@@ -56,6 +56,118 @@ def softmax(x, axis=None):
         (("e.sum(axis=axis, keepdims=True)", "e.sum()"),),
     ),
     Program(
+        "softmax",
+        "softmax",
+        """
+import numpy as np
+
+def softmax(x, axis: int = 1):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+""",
+        (("np.sum(e, axis=axis, keepdims=True)", "np.sum(e, axis=1, keepdims=True)"),),
+    ),
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        """
+from torch import nn
+import torch.nn.functional as F
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads, self.qkv, self.proj = n_heads, nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        q, k, v = (each.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        causal = True
+        if mask is not None:
+            causal = False
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        return self.proj(mixed.transpose(1, 2).flatten(2))
+""",
+        (("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(x.shape)"),),
+    ),
+    Program(
+        "precompute_freqs",
+        "rotary_tables",
+        """
+import torch
+
+def precompute_freqs(head_dim, seq_len, theta=10000.0):
+    freqs = 1.0 / theta ** (torch.arange(0, head_dim, 2).float() / head_dim)
+    angles = torch.outer(torch.arange(seq_len).float(), freqs).repeat_interleave(2, dim=-1)
+    return torch.stack((angles.cos(), angles.sin()), dim=-1)
+""",
+        (("torch.arange(seq_len)", "torch.arange(1, seq_len + 1)"),),
+    ),
+    Program(
+        "AdamW",
+        "adamw",
+        """
+import torch
+
+class AdamW(torch.optim.Optimizer):
+    def __init__(self, params, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, lbd=0.01):
+        super().__init__(params, {"alpha": alpha, "beta1": beta1, "beta2": beta2, "eps": eps, "lambda": lbd})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            alpha, beta1, beta2 = group["alpha"], group["beta1"], group["beta2"]
+            for p in group["params"]:
+                state = self.state[p]
+                t = state["t"] = state.get("t", 0) + 1
+                m = state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * p.grad
+                v = state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * p.grad**2
+                p -= alpha * group["lambda"] * p
+                p -= alpha * m / (1 - beta1**t) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+""",
+        (("p -= alpha * group", "p += alpha * group"),),
+    ),
+    Program(
+        "GPT",
+        "gpt2",
+        """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width, heads = config["n_embd"], config["n_head"]
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        hidden = torch.ones(x.size(1), x.size(1), dtype=torch.bool).triu(1)
+        y = self.ln_1(x)
+        x = x + self.attn(y, y, y, attn_mask=hidden, need_weights=False)[0]
+        return x + self.mlp(self.ln_2(x))
+
+class GPT(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        kind = config["model_type"]
+        if kind in config["models"]:
+            config["n_embd"] = config["models"][kind]["n_embd"]
+        self.wte = nn.Embedding(config["vocab_size"], config["n_embd"])
+        self.wpe = nn.Embedding(config["context_size"], config["n_embd"])
+        self.h = nn.ModuleList(Block(config) for _ in range(config["n_layer"]))
+        self.ln_f = nn.LayerNorm(config["n_embd"])
+        self.head = nn.Linear(config["n_embd"], config["vocab_size"], bias=False)
+
+    def forward(self, idx):
+        x = self.wte(idx) + self.wpe(torch.arange(idx.size(1)))
+        for block in self.h:
+            x = block(x)
+        return self.head(self.ln_f(x))
+""",
+        (("x = block(x)", "x = self.h[0](x)"),),
+    ),
+    Program(
         "log_softmax",
         "log_softmax",
         """

@@ -122,6 +122,44 @@ class PointWiseFeedForward(nn.Module):
         (("torch.relu(turned)", "turned"), ("torch.relu(turned)", "torch.tanh(turned)"), ("self.conv2(torch", "self.conv1(torch")),
     ),
     Program(
+        "MLPEmbedder",
+        "feed_forward",
+        """
+import torch
+from torch import nn
+
+class MLPEmbedder(nn.Module):
+    def __init__(self, in_dim, hidden_dim):
+        super().__init__()
+        self.first, self.second = nn.Linear(in_dim, hidden_dim), nn.Linear(hidden_dim, hidden_dim)
+
+    def forward(self, x):
+        return self.second(torch.nn.functional.silu(self.first(x)))
+""",
+        (
+            ("torch.nn.functional.silu(self.first(x))", "self.first(x)"),
+            ("__init__(self, in_dim, hidden_dim)", "__init__(self, hidden_dim, in_dim=32)"),
+        ),
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        """
+from flax import linen as nn
+
+class FeedForward(nn.Module):
+    hidden_dim: int
+
+    def setup(self):
+        self.first = nn.Dense(self.hidden_dim)
+        self.second = nn.Dense(self.hidden_dim)
+
+    def __call__(self, x):
+        return self.second(nn.silu(self.first(x)))
+""",
+        (("nn.silu(self.first(x))", "self.first(x)"),),
+    ),
+    Program(
         "PositionalEncoding",
         "sinusoidal_positions",
         """

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
@@ -117,14 +118,22 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
         return right
     judged = [_judged_as(subject, each) for each in others[:MOST_RELATED]]
     found = next((other for other in judged if other.is_correct or _is_sure(other)), None)
-    if found is None and verdict.trial is None:  # it cannot be called as the part that its name means
-        found = next((other for other in judged if other.trial is not None), None)
+    if found is None and not _may_be_called(verdict):  # as the part that its name means
+        likely = (other for other in judged if _may_be_called(other) or (verdict.trial is None and other.trial is not None))
+        found = next(likely, None)
     if (
         found is None and exercise.name == "self_attention" and _takes_heads(verdict)
     ):  # with one head only what it does with several is not seen
         several = by_name("multi_head_attention")
         found = next((other for other in judged if other.exercise == several.name), None) or _judged_as(subject, several)
     return found or verdict
+
+
+def _may_be_called(verdict: Verdict) -> bool:
+    """Return True for a subject that answers, or whose operands all have names of the part's operands."""
+    if verdict.trial is None or verdict.trial.has_answers:
+        return verdict.trial is not None
+    return all(fits_name(name, role) for name, role in verdict.trial.call.binding.role_of.items())
 
 
 def _takes_heads(verdict: Verdict) -> bool:

@@ -120,6 +120,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _learns_positions(verdict)
         or _has_norms_inside(verdict)
         or _stores_elsewhere(verdict)
+        or _learns_no_merge(verdict)
     ):
         return True
     is_other = any(cause.name == NOT_UNDERSTOOD for cause in verdict.causes)
@@ -369,6 +370,12 @@ def _stores_elsewhere(verdict: Verdict) -> bool:
         return False
     loops = [node for node in ast.walk(parsed(textwrap.dedent(verdict.trial.call.subject.own_source))) if isinstance(node, ast.For)]
     return not any({*stored_in(loop.target)} & {*stored_in(*_assignments(loop))} for loop in loops)
+
+
+def _learns_no_merge(verdict: Verdict) -> bool:
+    """Return True if a training of merges learns none from any text: it may read another one, which other methods prepare."""
+    answers = verdict.trial.answers if verdict.trial is not None and verdict.exercise == "bpe_train" else []
+    return bool(answers) and all(isinstance(each, list | tuple | dict) and not each for each in answers)
 
 
 def _assignments(loop: ast.For) -> list[ast.stmt]:

@@ -208,11 +208,19 @@ def _narrow(answer: Any, inputs: Inputs) -> Any:
     return answer[..., : inputs["x"].shape[-1]] if numpy.ndim(answer) else answer
 
 
+UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
+
 OF_ONE_WIDTH = (
-    r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
-    r"[\s\S]*\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+    r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
 )
 """Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
+
+ENDS_HIDDEN = (
+    rf"{UNSCALED}(?![\s\S]*\bout\w*(dim|size|features|channels|width))[\s\S]*\bLinear\( *(?:\w+\.)*in(put)?_\w+, *(?:\w+\.)*(?P<width>\w+)\b"
+    r"[\s\S]*\bLinear\( *(?:\w+\.)*(?P=width), *(?:\w+\.)*(?P=width)\b"
+)
+"""Pattern of the source of a feed-forward from an input of any width to an output as wide as the hidden layer."""
 
 
 def transposed(*names: str) -> Any:
@@ -265,6 +273,7 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
+            Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
         (*wrapped(feed_forward_example("up")), ADDED),

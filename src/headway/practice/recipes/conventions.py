@@ -76,7 +76,7 @@ DEFAULT_AXIS = optional(
             role="axis",
             source=rf"def \w+\([^)]*\b(dim|axis)\b[^,)]*= *{default} *[,)]",
         )
-        for says, default in ((TEXTS["default_axis"], "0"), (TEXTS["every_entry"], "None"))
+        for says, default in ((TEXTS["default_axis"], "0"), (TEXTS["second_default_axis"], "1"), (TEXTS["every_entry"], "None"))
     )
 )
 """A default axis other than the last one, or all axes together; the probes pass the last one."""

@@ -45,6 +45,8 @@ def _parts(answer: Any, inputs: Inputs) -> Sequence[Any]:
         array = array.squeeze(array.shape.index(1))
     if array.shape == (rows, width, 2):
         return [array[..., 0], array[..., 1]]
+    if array.shape == (rows, 2 * width, 2):
+        return [_table(array[..., 0], inputs), _table(array[..., 1], inputs)]
     if array.shape == (rows, width, 2, 2):  # rotation matrices
         return [array[..., 0, 0], array[..., 1, 0]]
     if array.ndim == 3 and len(array) == 2:

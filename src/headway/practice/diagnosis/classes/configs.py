@@ -92,7 +92,7 @@ class Config:
         setattr(self, key, value)
 
     def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
+        return isinstance(key, str) and self.get(key) is not None
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value like dict.get; for a flag, and for what is no size, the default."""
@@ -166,14 +166,14 @@ def optional_fields(subject: Subject, name: str) -> frozenset[str]:
 
 
 def groups_of_fields(subject: Subject, name: str) -> frozenset[str]:
-    """Return the fields of a variable that hold fields themselves: `MODEL` for `config["MODEL"]["width"]`."""
+    """Return the fields of a variable that hold fields themselves: `MODEL` for `config["MODEL"]["width"]`, or `config["MODEL"][kind]["width"]`."""
     return _groups_in(subject.code, name)
 
 
 @cache
 def _groups_in(text: str, name: str) -> frozenset[str]:
     of_variable = rf"(?<![\w.])(?:self\.)?{re.escape(name)}"
-    items = re.findall(rf"{of_variable}\[['\"](\w+)['\"]\](?:\[['\"]\w|\.get\()", text)
+    items = re.findall(rf"{of_variable}\[['\"](\w+)['\"]\](?:\[(?:\w+\]\[)?['\"]\w|\.get\()", text)
     return frozenset({*items, *re.findall(rf"{of_variable}\.(\w+)\.(?=[a-z_]\w*\b(?!\())", text)} - ARRAY_ATTRIBUTES)
 
 
