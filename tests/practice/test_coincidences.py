@@ -49,6 +49,8 @@ def test_a_mask_that_returns_its_operand_proves_nothing(tmp_path, name):
     path = tmp_path / "learner.py"
     path.write_text(TREE_MASK.replace("kept_mask", name))
     assert not [each.subject for each in check_file(path) if each.status == "wrong"]
+
+
 TRAINER = """
 from collections import Counter
 
