@@ -6,6 +6,106 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
+        "row_softmax",
+        "softmax",
+        """
+import numpy as np
+
+def row_softmax(values):
+    powers = np.exp(values - values.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+def attention(q, k, v):
+    return row_softmax(q @ k.T / np.sqrt(k.shape[1])) @ v
+
+def multi_head_attention(q, k, v, count):
+    q, k, v = (each.reshape(len(each), count, -1).transpose(1, 0, 2) for each in (q, k, v))
+    return np.concatenate([attention(*each) for each in zip(q, k, v)], axis=-1)
+""",
+        (("powers.sum(axis=1, keepdims=True)", "powers.sum(axis=0, keepdims=True)"),),
+    ),
+    Program(
+        "sample_token",
+        "sample",
+        """
+import jax
+import jax.numpy as jnp
+
+def sample_token(logits, key, temperature=1.0, top_k=None):
+    scaled = logits / jnp.maximum(1e-8, temperature)
+    if top_k is not None:
+        scaled = jnp.where(scaled < jnp.sort(scaled)[-top_k], -jnp.inf, scaled)
+    return jax.random.choice(key, scaled.shape[-1], p=jax.nn.softmax(scaled))
+""",
+        (("-jnp.inf, scaled)", "0.0, scaled)"),),
+    ),
+    Program(
+        "FixedKVCache",
+        "kv_cache",
+        """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class Limits:
+    rows: int = 32
+    max_batch_size: int = 32
+    max_seq_len: int = 4096
+    n_heads: int = 32
+    head_dim: int = 128
+    n_kv_heads: int | None = None
+
+class FixedKVCache(nn.Module):
+    def __init__(self, config: Limits):
+        super().__init__()
+        shape = config.max_batch_size, config.max_seq_len, config.n_kv_heads or config.n_heads, config.head_dim
+        self.register_buffer("cache_k", torch.zeros(shape))
+        self.register_buffer("cache_v", torch.zeros(shape))
+        self.filled = 0
+
+    def update(self, key, value):
+        batch, length = key.shape[:2]
+        self.cache_k[:batch, self.filled : self.filled + length] = key
+        self.cache_v[:batch, self.filled : self.filled + length] = value
+        self.filled += length
+        return self.cache_k[:batch, : self.filled], self.cache_v[:batch, : self.filled]
+
+    def reset(self):
+        self.filled = 0
+""",
+        (("self.filled += length", "self.filled += 1"),),
+    ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, dim, n_heads, max_batch=16, max_len=64):
+        super().__init__()
+        self.n_heads = n_heads
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(dim, dim, bias=False) for _ in range(4))
+        self.register_buffer("cache_k", torch.zeros(max_batch, max_len, n_heads, dim // n_heads))
+        self.register_buffer("cache_v", torch.zeros(max_batch, max_len, n_heads, dim // n_heads))
+
+    def forward(self, x, start_pos=0, mask=None):
+        batch, length, dim = x.shape
+        q, k, v = (w(x).view(batch, length, self.n_heads, -1) for w in (self.wq, self.wk, self.wv))
+        end = start_pos + length
+        self.cache_k[:batch, start_pos:end] = k
+        self.cache_v[:batch, start_pos:end] = v
+        q, k, v = (each.transpose(1, 2) for each in (q, self.cache_k[:batch, :end], self.cache_v[:batch, :end]))
+        scores = q @ k.transpose(2, 3) / (dim // self.n_heads) ** 0.5
+        if mask is not None:
+            scores = scores + mask
+        return self.wo((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, dim))
+""",
+        (("/ (dim // self.n_heads)", "/ dim"),),
+    ),
+    Program(
         "make_pad_mask",
         "padding_mask",
         """
