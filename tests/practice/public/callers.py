@@ -441,4 +441,86 @@ def sample(logits, temperature=1.0, top_k=None, top_p=0.9):
 """,
         (("logits / temperature", "logits * temperature"),),
     ),
+    Program(
+        "MultHeadCausalAttention",
+        "stacked_heads_attention",
+        """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, length, dropout):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(d_in, d_out, bias=False) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("hidden", torch.ones(length, length).triu(1).bool())
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).transpose(1, 2)
+        scores = scores.masked_fill(self.hidden[: x.shape[1], : x.shape[1]], float("-inf"))
+        return self.dropout(torch.softmax(scores / scores.new_tensor(self.key.out_features).sqrt(), dim=-1)) @ self.value(x)
+
+class MultHeadCausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, length, num_heads=8, dropout=0.5):
+        super().__init__()
+        self.heads = nn.ModuleList([CausalAttention(d_in, d_out, length, dropout) for _ in range(num_heads)])
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+""",
+        (("triu(1)", "tril(1)"),),
+    ),
+    Program(
+        "MultiHeadAttentionNumpy",
+        "multi_head_attention",
+        """
+import numpy as np
+import torch
+from torch import nn
+
+class Projection(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+def softmax(x):
+    powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return powers / np.sum(powers, axis=-1, keepdims=True)
+
+class MultiHeadAttentionNumpy:
+    def __init__(self, d_model, n_heads):
+        self.n_heads = n_heads
+        self.W_q = np.random.randn(d_model, d_model)
+        self.W_k = np.random.randn(d_model, d_model)
+        self.W_v = np.random.randn(d_model, d_model)
+        self.W_o = np.random.randn(d_model, d_model)
+
+    def forward(self, q, k, v, mask=None):
+        batch, length, width = q.shape
+        shape = batch, length, self.n_heads, width // self.n_heads
+        q, k, v = (np.dot(x, w).reshape(shape).swapaxes(1, 2) for x, w in ((q, self.W_q), (k, self.W_k), (v, self.W_v)))
+        scores = np.matmul(q, k.swapaxes(-2, -1)) / np.sqrt(shape[-1])
+        if mask is not None:
+            scores += mask * -1e9
+        weights = softmax(scores)
+        return np.dot(np.matmul(weights, v).swapaxes(1, 2).reshape(batch, length, width), self.W_o), weights
+""",
+        (("np.sqrt(shape[-1])", "np.sqrt(width)"),),
+    ),
+    Program(
+        "precompute_pos_cis",
+        "rotary_tables",
+        """
+import torch
+
+def precompute_pos_cis(dim, end, theta=10000.0):
+    rates = theta ** (-torch.arange(0, dim, 2).float() / dim)
+    angles = torch.outer(torch.arange(end).float(), rates)
+    return torch.polar(torch.ones_like(angles), angles)
+""",
+        (("torch.ones_like(angles)", "angles"),),
+    ),
 )
