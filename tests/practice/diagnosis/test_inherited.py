@@ -90,27 +90,33 @@ TURNED = """
 import torch
 from torch import nn
 
+WIDTH = 8
+
 class RoPE(nn.Module):
-    def __init__(self, width=8):
+    def __init__(self):
         super().__init__()
-        angles = torch.outer(torch.arange(64).float(), 10000.0 ** (-torch.arange(0, width, 2) / width))
+        angles = torch.outer(torch.arange(64).float(), 10000.0 ** (-torch.arange(0, WIDTH, 2) / WIDTH))
         angles = torch.stack([angles, angles], dim=STACKED).flatten(1)
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
 
     def forward(self, x):
+        _, _, width = x.shape
+        assert width == WIDTH
         first, second = x.chunk(2, -1)
         return x * self.cos[: x.shape[-2]] + torch.cat([-second, first], -1) * self.sin[: x.shape[-2]]
 
 class VisionTransformer(nn.Module):
     def __init__(self):
         super().__init__()
-        self.patches = nn.Conv2d(3, 8, 4, 4)
+        self.patches = nn.Conv2d(3, WIDTH, 4, 4)
         self.rope = RoPE()
-        self.out = nn.Linear(8, 8)
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
 
     def forward(self, images):
-        return self.out(self.rope(self.patches(images).flatten(2).mT))
+        assert images.ndim == 4
+        x = self.rope(self.patches(images).flatten(2).mT)
+        return x + self.out(nn.functional.scaled_dot_product_attention(*self.qkv(x).split(WIDTH, dim=2)))
 """
 
 
