@@ -523,4 +523,22 @@ def precompute_pos_cis(dim, end, theta=10000.0):
 """,
         (("torch.ones_like(angles)", "angles"),),
     ),
+    Program(
+        "sample_ids",
+        "sample",
+        """
+import numpy as np
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+def sample_ids(scores, count):
+    sums = np.cumsum(softmax(scores), axis=-1)
+    sums[..., -1] = 1.0
+    drawn = [(sums < np.random.uniform(0, 1, scores.shape[:-1] + (1,))).sum(axis=-1) for _ in range(count)]
+    return np.stack(drawn, axis=-1)
+""",
+        (("softmax(scores), axis", "softmax(scores) ** 2, axis"),),
+    ),
 )
