@@ -45,12 +45,15 @@ def _causes(tmp_path, doubled):
 
 
 @pytest.mark.parametrize(
-    "doubled", ["angles.repeat_interleave(2, dim=-1)", "torch.repeat_interleave(angles, 2, -1)", "torch.stack([angles, angles], dim=-1).flatten(1)"]
+    "doubled",
+    ["angles.repeat_interleave(2, dim=-1)", "torch.repeat_interleave(angles, 2, -1)", "torch.stack([angles, angles], dim=-1).flatten(1)"],
 )
 def test_angles_doubled_for_neighbours_do_not_turn_halves(tmp_path, doubled):
     assert _causes(tmp_path, doubled) == [("layouts_differ", 19)]
 
 
-@pytest.mark.parametrize("doubled", ["torch.cat([angles, angles], dim=-1)", "angles.repeat(1, 2)", "torch.stack([angles, angles], dim=1).flatten(1)"])
+@pytest.mark.parametrize(
+    "doubled", ["torch.cat([angles, angles], dim=-1)", "angles.repeat(1, 2)", "torch.stack([angles, angles], dim=1).flatten(1)"]
+)
 def test_angles_doubled_for_halves_are_not_accused(tmp_path, doubled):
     assert all(name != "layouts_differ" for name, _ in _causes(tmp_path, doubled))

@@ -285,7 +285,11 @@ CONSTRUCTORS = r"_*(init|inti|int|iint|innit|inits)_*"
 def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
     """Yield a method of a class without a constructor that calls the base class's and whose name is a slip: `def __init(self, width)`."""
     owner = file.subject.value
-    if not isinstance(tree, ast.ClassDef) or not inspect.isclass(owner) or not all(sets_no_others(each, file.subject) for each in owner.__mro__):
+    if (
+        not isinstance(tree, ast.ClassDef)
+        or not inspect.isclass(owner)
+        or not all(sets_no_others(each, file.subject) for each in owner.__mro__)
+    ):
         return
     methods = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     if any(each.name == "__init__" for each in methods):
