@@ -154,9 +154,9 @@ def _causal(subject: Subject) -> list[str]:
 
     A class that holds matrices must require the mask, or another part of its file must make a causal one: it may be for padding.
     """
-    if re.search(JOINS_HEADS, subject.own_source):
-        return ["stacked_heads_attention", "causal_self_attention"]
     is_head = subject.name.lower() in ("head", "heads")
+    if not is_head and re.search(JOINS_HEADS, subject.own_source):
+        return ["stacked_heads_attention", "causal_self_attention"]
     if is_head and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
         return ["self_attention"]
     text = subject.code.partition("\n")[2]
