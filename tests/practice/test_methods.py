@@ -243,3 +243,31 @@ def test_wrong_methods_of_tokenizers_are_neither_right_nor_accused(tmp_path, rig
     found = verdicts_on(tmp_path, TOKENIZERS.replace(right, wrong))
     assert sum(name in found and found[name].is_correct for name in METHODS_OF_TOKENIZERS) == 1
     assert not any(name in found and found[name].status == "wrong" for name in METHODS_OF_TOKENIZERS)
+
+
+REPEATING = """
+import torch
+from torch import nn
+
+class GroupedAttention(nn.Module):
+    def __init__(self, dim, n_heads, n_kv_heads):
+        super().__init__()
+        self.n_rep = n_heads // n_kv_heads
+
+    def repeat_kv(self, x):
+        if self.n_rep == 1:
+            return x
+        batch, length, heads, width = x.shape
+        return x[:, :, :, None, :].expand(batch, length, heads, self.n_rep, width).reshape(batch, length, heads * self.n_rep, width)
+"""
+
+
+def test_a_method_that_repeats_heads_by_the_number_of_its_instance_is_judged(tmp_path):
+    pytest.importorskip("torch")
+    assert verdicts_on(tmp_path, REPEATING)["GroupedAttention.repeat_kv"].is_correct
+    text = REPEATING.replace(
+        "x[:, :, :, None, :].expand(batch, length, heads, self.n_rep, width)",
+        "x[:, :, None].expand(batch, length, self.n_rep, heads, width)",
+    )
+    verdict = verdicts_on(tmp_path, text)["GroupedAttention.repeat_kv"]
+    assert (verdict.status, [cause.name for cause in verdict.causes]) == ("wrong", ["tiled"])

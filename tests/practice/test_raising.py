@@ -96,6 +96,24 @@ def test_an_attribute_that_nothing_assigns_is_a_mistake(tmp_path):
     assert (verdict.status, verdict.causes[0].line) == ("wrong", 17)
 
 
+def test_a_name_that_nothing_defines_is_a_mistake_of_scaled_attention(tmp_path):
+    text = """
+        import torch
+        from torch import nn
+
+        class ScaledAttention(nn.Module):
+            def __init__(self, width: int, depth: int):
+                super().__init__()
+                self.q, self.k, self.v, self.o = (nn.Linear(width, depth, bias=False) for _ in range(4))
+
+            def forward(self, x, memory):
+                q = self.q(x) * depth ** -0.5
+                return self.o(torch.softmax(q @ self.k(memory).mT, -1) @ self.v(memory))
+    """
+    verdict = checked(tmp_path, text)["ScaledAttention"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_NameError", 11)
+
+
 @pytest.mark.slow
 def test_a_loop_that_never_ends_is_repaired(tmp_path):
     verdict = checked(tmp_path, MERGE.replace("i += 1", "i = 1"))["merge"]

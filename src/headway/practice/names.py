@@ -54,7 +54,7 @@ PARTS_OF_CLASSES = {
         "grouped_query_attention", "self_attention", "causal_self_attention", "multi_head_attention", "cross_attention",
     ),
     "self_attention": ("causal_self_attention",),
-    "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention"),
+    "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention", "stacked_heads_attention"),
     "encoder_layer": ("encoder_stack",),
     "decoder_layer": ("transformer_block", "encoder_layer", "decoder_stack"),
     "next_token_loss": ("cross_entropy",),

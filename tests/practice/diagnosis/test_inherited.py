@@ -84,3 +84,47 @@ def test_a_model_whose_constructor_always_reads_an_undefined_name_is_wrong(tmp_p
     path.write_text(UNDEFINED.replace("MADE", made))
     causes = [(cause.name, cause.line) for each in check_file(path) if each.subject == "BertModel" for cause in each.causes]
     assert (("raises_NameError", 11) in causes) == is_wrong
+
+
+TURNED = """
+import torch
+from torch import nn
+
+WIDTH = 8
+
+class RoPE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(64).float(), 10000.0 ** (-torch.arange(0, WIDTH, 2) / WIDTH))
+        angles = torch.stack([angles, angles], dim=STACKED).flatten(1)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, x):
+        _, _, width = x.shape
+        assert width == WIDTH
+        first, second = x.chunk(2, -1)
+        return x * self.cos[: x.shape[-2]] + torch.cat([-second, first], -1) * self.sin[: x.shape[-2]]
+
+class VisionTransformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patches = nn.Conv2d(3, WIDTH, 4, 4)
+        self.rope = RoPE()
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, images):
+        assert images.ndim == 4
+        x = self.rope(self.patches(images).flatten(2).mT)
+        return x + self.out(nn.functional.scaled_dot_product_attention(*self.qkv(x).split(WIDTH, dim=2)))
+"""
+
+
+@pytest.mark.parametrize(("axis", "statuses"), [(1, ["correct"]), (-1, ["wrong", "wrong"])])
+def test_a_model_that_makes_a_part_which_a_change_makes_right_is_wrong_because_of_it(tmp_path, axis, statuses):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(TURNED.replace("STACKED", str(axis)))
+    found = check_file(path)
+    assert [each.status for each in found] == statuses
+    assert [cause.name for each in found[1:] for cause in each.causes] == ["because_of_RoPE"] * (axis < 0)

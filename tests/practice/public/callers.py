@@ -6,6 +6,106 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
+        "row_softmax",
+        "softmax",
+        """
+import numpy as np
+
+def row_softmax(values):
+    powers = np.exp(values - values.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+def attention(q, k, v):
+    return row_softmax(q @ k.T / np.sqrt(k.shape[1])) @ v
+
+def multi_head_attention(q, k, v, count):
+    q, k, v = (each.reshape(len(each), count, -1).transpose(1, 0, 2) for each in (q, k, v))
+    return np.concatenate([attention(*each) for each in zip(q, k, v)], axis=-1)
+""",
+        (("powers.sum(axis=1, keepdims=True)", "powers.sum(axis=0, keepdims=True)"),),
+    ),
+    Program(
+        "sample_token",
+        "sample",
+        """
+import jax
+import jax.numpy as jnp
+
+def sample_token(logits, key, temperature=1.0, top_k=None):
+    scaled = logits / jnp.maximum(1e-8, temperature)
+    if top_k is not None:
+        scaled = jnp.where(scaled < jnp.sort(scaled)[-top_k], -jnp.inf, scaled)
+    return jax.random.choice(key, scaled.shape[-1], p=jax.nn.softmax(scaled))
+""",
+        (("-jnp.inf, scaled)", "0.0, scaled)"),),
+    ),
+    Program(
+        "FixedKVCache",
+        "kv_cache",
+        """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class Limits:
+    rows: int = 32
+    max_batch_size: int = 32
+    max_seq_len: int = 4096
+    n_heads: int = 32
+    head_dim: int = 128
+    n_kv_heads: int | None = None
+
+class FixedKVCache(nn.Module):
+    def __init__(self, config: Limits):
+        super().__init__()
+        shape = config.max_batch_size, config.max_seq_len, config.n_kv_heads or config.n_heads, config.head_dim
+        self.register_buffer("cache_k", torch.zeros(shape))
+        self.register_buffer("cache_v", torch.zeros(shape))
+        self.filled = 0
+
+    def update(self, key, value):
+        batch, length = key.shape[:2]
+        self.cache_k[:batch, self.filled : self.filled + length] = key
+        self.cache_v[:batch, self.filled : self.filled + length] = value
+        self.filled += length
+        return self.cache_k[:batch, : self.filled], self.cache_v[:batch, : self.filled]
+
+    def reset(self):
+        self.filled = 0
+""",
+        (("self.filled += length", "self.filled += 1"),),
+    ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, dim, n_heads, max_batch=16, max_len=64):
+        super().__init__()
+        self.n_heads = n_heads
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(dim, dim, bias=False) for _ in range(4))
+        self.register_buffer("cache_k", torch.zeros(max_batch, max_len, n_heads, dim // n_heads))
+        self.register_buffer("cache_v", torch.zeros(max_batch, max_len, n_heads, dim // n_heads))
+
+    def forward(self, x, start_pos=0, mask=None):
+        batch, length, dim = x.shape
+        q, k, v = (w(x).view(batch, length, self.n_heads, -1) for w in (self.wq, self.wk, self.wv))
+        end = start_pos + length
+        self.cache_k[:batch, start_pos:end] = k
+        self.cache_v[:batch, start_pos:end] = v
+        q, k, v = (each.transpose(1, 2) for each in (q, self.cache_k[:batch, :end], self.cache_v[:batch, :end]))
+        scores = q @ k.transpose(2, 3) / (dim // self.n_heads) ** 0.5
+        if mask is not None:
+            scores = scores + mask
+        return self.wo((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, dim))
+""",
+        (("/ (dim // self.n_heads)", "/ dim"),),
+    ),
+    Program(
         "make_pad_mask",
         "padding_mask",
         """
@@ -340,5 +440,105 @@ def sample(logits, temperature=1.0, top_k=None, top_p=0.9):
     return torch.multinomial(logits.softmax(-1), 1)
 """,
         (("logits / temperature", "logits * temperature"),),
+    ),
+    Program(
+        "MultHeadCausalAttention",
+        "stacked_heads_attention",
+        """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, length, dropout):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(d_in, d_out, bias=False) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("hidden", torch.ones(length, length).triu(1).bool())
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).transpose(1, 2)
+        scores = scores.masked_fill(self.hidden[: x.shape[1], : x.shape[1]], float("-inf"))
+        return self.dropout(torch.softmax(scores / scores.new_tensor(self.key.out_features).sqrt(), dim=-1)) @ self.value(x)
+
+class MultHeadCausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, length, num_heads=8, dropout=0.5):
+        super().__init__()
+        self.heads = nn.ModuleList([CausalAttention(d_in, d_out, length, dropout) for _ in range(num_heads)])
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+""",
+        (("triu(1)", "tril(1)"),),
+    ),
+    Program(
+        "MultiHeadAttentionNumpy",
+        "multi_head_attention",
+        """
+import numpy as np
+import torch
+from torch import nn
+
+class Projection(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+def softmax(x):
+    powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return powers / np.sum(powers, axis=-1, keepdims=True)
+
+class MultiHeadAttentionNumpy:
+    def __init__(self, d_model, n_heads):
+        self.n_heads = n_heads
+        self.W_q = np.random.randn(d_model, d_model)
+        self.W_k = np.random.randn(d_model, d_model)
+        self.W_v = np.random.randn(d_model, d_model)
+        self.W_o = np.random.randn(d_model, d_model)
+
+    def forward(self, q, k, v, mask=None):
+        batch, length, width = q.shape
+        shape = batch, length, self.n_heads, width // self.n_heads
+        q, k, v = (np.dot(x, w).reshape(shape).swapaxes(1, 2) for x, w in ((q, self.W_q), (k, self.W_k), (v, self.W_v)))
+        scores = np.matmul(q, k.swapaxes(-2, -1)) / np.sqrt(shape[-1])
+        if mask is not None:
+            scores += mask * -1e9
+        weights = softmax(scores)
+        return np.dot(np.matmul(weights, v).swapaxes(1, 2).reshape(batch, length, width), self.W_o), weights
+""",
+        (("np.sqrt(shape[-1])", "np.sqrt(width)"),),
+    ),
+    Program(
+        "precompute_pos_cis",
+        "rotary_tables",
+        """
+import torch
+
+def precompute_pos_cis(dim, end, theta=10000.0):
+    rates = theta ** (-torch.arange(0, dim, 2).float() / dim)
+    angles = torch.outer(torch.arange(end).float(), rates)
+    return torch.polar(torch.ones_like(angles), angles)
+""",
+        (("torch.ones_like(angles)", "angles"),),
+    ),
+    Program(
+        "sample_ids",
+        "sample",
+        """
+import numpy as np
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+def sample_ids(scores, count):
+    sums = np.cumsum(softmax(scores), axis=-1)
+    sums[..., -1] = 1.0
+    drawn = [(sums < np.random.uniform(0, 1, scores.shape[:-1] + (1,))).sum(axis=-1) for _ in range(count)]
+    return np.stack(drawn, axis=-1)
+""",
+        (("softmax(scores), axis", "softmax(scores) ** 2, axis"),),
     ),
 )

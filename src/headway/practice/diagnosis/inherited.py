@@ -45,16 +45,22 @@ def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def wrong_parts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
-    """Return the verdicts, by their subjects, whose mistakes are named with certainty and show in every call.
+    """Return the verdicts, by their subjects, whose mistakes are named with certainty, or repaired, and show in every call.
 
     What raises may be given other operands by the class around it.
     """
-    certain = [each for each in verdicts if each.status == "wrong" and each.causes and each.confidence == "certain"]
+    certain = [each for each in verdicts if each.status == "wrong" and each.confidence == "certain" and (each.causes or _is_repaired(each))]
     return {
         each.subject: each
         for each in certain
         if not any(cause.name in HARMLESS or cause.name.startswith("raises_") for cause in each.causes)
     }
+
+
+def _is_repaired(verdict: Verdict) -> bool:
+    """Return True if a change makes a part right whose outputs are mostly wrong, so that no rare call is concerned."""
+    trial = verdict.trial
+    return verdict.repair is not None and trial is not None and 2 * trial.num_matching() < len(trial.probes)
 
 
 def inherited_cause(subject: Subject, wrong: Mapping[str, Verdict]) -> Cause | None:
@@ -85,8 +91,8 @@ def _cause(part: Verdict, says: Message | None = None) -> Cause:
 
     says   sentence with the part's {name}, in place of "wrong only because"
     """
-    first = part.causes[0]
-    if first.name.startswith(BECAUSE) and says is None:
+    first = next(iter(part.causes), None)
+    if first is not None and first.name.startswith(BECAUSE) and says is None:
         return replace(first, proof=EMPTY)
     name = part.subject
     fix = TEXTS["correct_callees"].format(names=name) if says is None else TEXTS["correct_part"].format(name=name)

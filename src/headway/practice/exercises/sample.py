@@ -174,6 +174,7 @@ EXERCISE = distributions.SAMPLER(
         distributions.RNG,
         distributions.AXIS,
         ROLES("do_sample", neutral=True),
+        ROLES("num_draws", neutral=1),
         *ROLES.each("model", "prompt"),
     ),
     probes=probes,

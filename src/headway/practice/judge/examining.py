@@ -95,12 +95,17 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired: list[Verdict] = []
+        of_all: list[Verdict] = []
         allowance = Allowance()
         for verdicts_so_far in with_repairs(wrong, right, allowance):
             of_all = settled([*right, *verdicts_so_far])
             repaired = of_all[len(right) :]
             for verdict in _without_unjudged_methods(with_inherited(of_all)):
                 conclude(verdict)
+        found = {verdict.subject for verdict in of_text}
+        of_text += _of_text([each for each in rest if each.name not in found], of_all)  # a repair shows that a part is wrong
+        for verdict in of_text:
+            conclude(verdict)
         for verdict in repaired_as_others(others, [*repaired, *of_text], names, allowance):
             conclude(verdict)
     report(end=True)

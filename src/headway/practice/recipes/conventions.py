@@ -205,7 +205,14 @@ def _of_matrices(source: str, file_names: str | None = None, file_source: str | 
 SPLITS_COLUMNS = r"\b(split|chunk)\([^,()\n]+, *3, *(axis *= *|dim *= *)?1\)"
 """Pattern of the source of a file whose queries, keys and values are columns of one matrix."""
 
-OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}")
+SCORES_OF_MATRICES = (
+    r"\A(?!([\s\S]*(?<!def )\b\w*softmax\w*\(){2})[\s\S]*\bdef "
+    rf"(?!{OF_ONE_DEF}(transpose\([^()]*,|swapaxes|permute|einsum|(?<!\w)shape\[[23]\]|-2\b))"
+    rf"(?={OF_ONE_DEF}(?<!def )\b\w*softmax\w*\(){OF_ONE_DEF}(@ *|(dot|matmul)\([\w.]+, *)[\w.]+\.T\b"
+)
+"""Pattern of the source of a file with a single call of softmax, in a function of matrices: the scores are Q @ K.T."""
+
+OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}")
 
 
 TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"

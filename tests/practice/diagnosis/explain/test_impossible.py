@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 
 import pytest
@@ -113,3 +114,12 @@ def test_a_field_of_flax_without_an_annotation_is_a_mistake(tmp_path):
     (found,) = found_in(tmp_path, FLAX, "FeedForward")
     assert (found.written, found.cause.line) == ("width: int", 5)
     assert not found_in(tmp_path, FLAX.replace("width = int", "width: int"), "FeedForward")
+
+
+@pytest.mark.parametrize("name", ["__init", "_init_", "__int__"])
+def test_a_slip_in_the_name_of_the_constructor_is_a_mistake(tmp_path, name):
+    pytest.importorskip("torch")
+    text = TORCH.replace("def __init__(self, dim, dropout=0.1)", f"def {name}(self, dim, dropout=0.1)")
+    (found,) = [each for each in found_in(tmp_path, text, "Attention") if isinstance(each.node, ast.stmt)]
+    assert found.cause.line == 6
+    assert not found_in(tmp_path, text.replace("super().__init__()", "self.dim = dim", 1), "Attention")

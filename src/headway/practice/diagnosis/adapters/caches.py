@@ -16,6 +16,7 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.calls.binding import BYSTANDERS, Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.classes.configs import Config, config_bases, config_parameter, configured, fields_read, optional_fields
 from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
 from headway.practice.exercise import Exercise
 from headway.practice.message import CallError, OutputError
@@ -186,11 +187,14 @@ class CacheCall(Call):
             "head_dim": shape[-1],
             "num_layers": 2,
         } | BYSTANDING
-        taken = [each for each in self.subject.parameters if each.default is each.empty or each.name in BYSTANDING]
+        config = config_parameter(self.subject)
+        given = {} if config is None else {config: _config(self.subject, config, known)}
+        taken = [each for each in self.subject.parameters if each.name not in given]
+        taken = [each for each in taken if each.default is each.empty or each.name in BYSTANDING]
         bound = bind_parameters([each.replace(default=each.empty) for each in taken], SIZES)
         if bound is None:
             raise CallError(TEXTS["constructor_takes_more"])
-        return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
+        return lambda: self.subject.value(**given, **{name: known[role.name] for name, role in bound.role_of.items()})
 
     def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
@@ -231,6 +235,14 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
         return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
     return [CacheCall(subject, binding, library, make_empty=make_empty) for make_empty in EMPTY_CACHES]
+
+
+def _config(subject: Subject, name: str, known: Mapping[str, Any]) -> Any:
+    """Return the config that a cache is constructed with, of the file's class if it has one."""
+    base = next(config_bases(subject, name), None)
+    if base is None:
+        return Config(known, SIZES, 0.0, names=fields_read(subject, name), optional=optional_fields(subject, name))
+    return configured(base, known, SIZES, 0.0)
 
 
 @contextmanager

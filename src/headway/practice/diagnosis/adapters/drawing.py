@@ -473,7 +473,16 @@ def _jax_and_mlx_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
 
         return random_module, "gumbel", drawn
 
+    def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+        chosen = numpy.asarray(Generator(spy).choice(to_numpy(a) if hasattr(a, "dtype") else a, p=None if p is None else to_numpy(p)))
+        return from_numpy(numpy.broadcast_to(chosen, tuple(numpy.atleast_1d(shape).astype(int))).copy(), "jax")
+
+    def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: float = 0.0, maxval: float = 1.0) -> Any:
+        return from_numpy(numpy.array(spy.uniforms(minval, maxval, tuple(shape)), numpy.float32), "jax")
+
+    of_jax = sys.modules.get("jax.random")
+    drawn_by_jax = [] if of_jax is None else [(of_jax, "choice", choice), (of_jax, "uniform", uniform)]
     libraries = [
         (library, sys.modules[name]) for library, name in (("jax", "jax.random"), ("mlx", "mlx.core.random")) if name in sys.modules
     ]
-    return [patch(*each) for each in libraries for patch in (categorical, gumbel)]
+    return [*(patch(*each) for each in libraries for patch in (categorical, gumbel)), *drawn_by_jax]

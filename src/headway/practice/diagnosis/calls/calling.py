@@ -428,8 +428,12 @@ def _computes_in_numpy(subject: Subject) -> bool:
     bases = subject.value.__mro__ if inspect.isclass(subject.value) else ()
     is_module = any(base.__module__.partition(".")[0] in OF_MODULES for base in bases)
     is_alone = re.search(OF_NUMPY, subject.used_source) and not re.search(OF_OTHERS, subject.used_source)
-    return bool(is_alone) and not is_module and not re.search(TRAINS, subject.file_source)
+    holds_arrays = inspect.isclass(subject.value) and re.search(OWN_ARRAYS, subject.own_source) is not None
+    return bool(is_alone) and not is_module and (holds_arrays or not re.search(TRAINS, subject.file_source))
 
+
+OWN_ARRAYS = r"self\.\w+ *= *(np|numpy)\."
+"""Pattern of the source of a class whose instances hold arrays of NumPy, which no other library differentiates."""
 
 OF_MODULES = ("torch", "flax", "equinox", "mlx")
 """Libraries of base classes whose instances hold arrays of a library."""

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import floating_arrays
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.kept_caches import NAME
 from headway.practice.diagnosis.classes.slots import Slot, module_library
 from headway.practice.exercise import Inputs
 from headway.practice.message import EMPTY, Message, describe_error
@@ -172,7 +173,9 @@ def _is_for_inference(call: Call) -> bool:
     return re.search(INFERENCE if is_module else NO_GRAD, call.subject.own_source) is not None
 
 
-def _raises(call: Call, error: Exception) -> Cause:
+def _raises(call: Call, error: Exception) -> Cause | Message:
+    if "backward through the graph a second time" in str(error) and re.search(rf"self\.({NAME})\b", call.subject.used_source):
+        return KEEPS_STATE  # the graph of an earlier call is in a buffer
     pattern = r"[-+*/]=|\[.*\]\s*=[^=]|_\(" if re.search("in-?place|modified", str(error), re.IGNORECASE) else DETACHING
     return _cause(
         call,

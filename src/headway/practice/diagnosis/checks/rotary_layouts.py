@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
+from headway.practice.diagnosis.reading.subject import Subject, without_comments
 from headway.practice.exercises.rotary.conventions import IN_HALVES, REPEATED
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
@@ -18,6 +20,34 @@ TEXTS = Texts("rotary_tables")
 
 LAYOUTS = (IN_HALVES, REPEATED)
 """Notes on the two layouts of tables that are as wide as x."""
+
+
+DOUBLED = (
+    r"\b(?P<angles>\w+) *= *(?:[\w.]+\.repeat_interleave\(|(?:torch\.|np\.|jnp\.|mx\.)(?:repeat_interleave|(?<!torch\.)repeat)\([\w.]+, *)"
+    r"(?:repeats *= *)?2, *(?:axis *= *|dim *= *)?-1\)"
+    r"|\b(?P<pairs>\w+) *= *(?:torch\.|np\.|jnp\.|mx\.)stack\([\[(](\w+), *\3[\])], *(?:axis *= *|dim *= *)?-1\)\.(?:flatten|reshape|view)\("
+)
+"""Pattern of angles that are doubled so that neighbours are alike."""
+
+HALVES_TURNED = r"\b(cat|concat|concatenate)\(\s*[\[(] *-\w+, *\w+ *[\])]"
+"""Pattern of the exchange of two halves."""
+
+OF_NEIGHBOURS = r"::2|\b(cat|concat|concatenate)\(\s*[\[(](\w+), *\2[\])]|rearrange|unflatten|, *-1, *2\)|view_as|even|odd|permut"
+"""Pattern of code that may pair neighbours, or change the order of coordinates."""
+
+
+def mixed_layout_cause(subject: Subject) -> Cause | None:
+    """Return the cause for a subject that doubles its angles for pairs of neighbours and turns pairs of halves; None if it is not sure."""
+    text = without_comments(subject.used_source)
+    found = re.search(DOUBLED, text)
+    if found is None or re.search(OF_NEIGHBOURS, text) or not re.search(HALVES_TURNED, text):
+        return None
+    name = found["angles"] or found["pairs"]
+    if not all(re.search(rf"\b{wave}\({name}\)|\b{name}\.{wave}\(", text) for wave in ("cos", "sin")):
+        return None
+    before, doubled, _ = subject.text.partition(found[0])
+    line = subject.line_of(re.escape(found[0])) or (before.count("\n") + 1 if doubled else None)
+    return Cause("layouts_differ", TEXTS["repeated_in_rotation"], TEXTS["concatenate_angles"], EMPTY, line=line)
 
 
 def with_fitting_tables(verdict: Verdict, others: Sequence[Verdict]) -> Verdict:

@@ -145,12 +145,18 @@ OF_DECODERS = r"tri[ul]|causal|mask|generate|language|decoder|gpt|target|logits|
 """Pattern of a file in which a head hides later positions, or should."""
 
 
+JOINS_HEADS = r"\b(cat|concat|concatenate)\(\s*[\[(]\s*(\w+)\([^()]*\) for \2 in self\.\w*heads?\w*\s*[\])]"
+"""Pattern of the source of a class that joins the outputs of the heads which it holds."""
+
+
 def _causal(subject: Subject) -> list[str]:
     """Return causal attention, and the attention whose mask the caller passes for a class without a mask of its own.
 
     A class that holds matrices must require the mask, or another part of its file must make a causal one: it may be for padding.
     """
     is_head = subject.name.lower() in ("head", "heads")
+    if not is_head and re.search(JOINS_HEADS, subject.own_source):
+        return ["stacked_heads_attention", "causal_self_attention"]
     if is_head and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
         return ["self_attention"]
     text = subject.code.partition("\n")[2]

@@ -87,7 +87,7 @@ def _impossibles(subject: Subject) -> list[Impossible]:
     tried = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
     running = [node for node in ast.walk(tree) if isinstance(node, ast.expr) and node.lineno in lines and id(node) not in tried]
     in_calls = (each for node in running for way in WAYS for each in way(file, node))
-    return sorted([*_unannotated(file, tree), *in_calls], key=lambda each: each.cause.line or 0)
+    return sorted([*_unannotated(file, tree), *_misnamed_constructor(file, tree), *in_calls], key=lambda each: each.cause.line or 0)
 
 
 def _raising(subject: Subject, error: Exception, node: ast.expr, written: str) -> Impossible:
@@ -276,6 +276,31 @@ def _unannotated(file: File, tree: ast.stmt) -> Iterator[Impossible]:
                 written = f"{name}: {statement.value.id}"
                 fix = TEXTS["write_instead"].format(written=written)
                 yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=statement.lineno), statement, written)
+
+
+CONSTRUCTORS = r"_*(init|inti|int|iint|innit|inits)_*"
+"""Pattern of the names that are slips of that of the constructor."""
+
+
+def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
+    """Yield a method of a class without a constructor that calls the base class's and whose name is a slip: `def __init(self, width)`."""
+    owner = file.subject.value
+    if (
+        not isinstance(tree, ast.ClassDef)
+        or not inspect.isclass(owner)
+        or not all(sets_no_others(each, file.subject) for each in owner.__mro__)
+    ):
+        return
+    methods = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    if any(each.name == "__init__" for each in methods):
+        return
+    read = {each.attr for each in file.nodes if isinstance(each, ast.Attribute)}
+    for each in methods:
+        calls_base = any(ast.unparse(node) == "super().__init__()" for node in ast.walk(each))
+        if calls_base and re.fullmatch(CONSTRUCTORS, each.name) and each.name not in read:
+            says = TEXTS["misnamed_constructor"].format(name=each.name)
+            fix = TEXTS["write_instead"].format(written="def __init__")
+            yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
 
 
 WAYS = (_lacking, _absent_in_base, _of_attribute, _with_other_arguments)

@@ -41,8 +41,15 @@ GIVEN_MERGES = r"(?!(n|num|max)_).*(merge|ranks|rules).*"
 HELD_VOCAB = r"_?((inv(erse)?|rev(erse)?)_?)?(vocab(ulary)?|decoder|itos)|_?(id|idx|int|i)_?(to|2)_?\w+"
 """Pattern of the names of the state of a tokenizer that may be its tokens by id, or its ids by token."""
 
-HELD_BY_CODES: Mapping[str, Mapping[str, str]] = {"bpe_encode": {"merges": GIVEN_MERGES}, "bpe_decode": {"vocab": HELD_VOCAB}}
-"""Parts that may be methods of a tokenizer, and the patterns of the names of the state that is an operand of each."""
+HELD_REPEATS = r"_?((n|num)_?(reps?|repeats?|repetitions|kv_groups|key_value_groups|queries_per_kv(_head)?)|kv_?repeats?|rep(eats?)?)"
+"""Pattern of the names of the setting of a grouped-query attention that is the number of its query heads for each key-value head."""
+
+HELD_BY_PARTS: Mapping[str, Mapping[str, str]] = {
+    "bpe_encode": {"merges": GIVEN_MERGES},
+    "bpe_decode": {"vocab": HELD_VOCAB},
+    "repeat_kv": {"n_rep": HELD_REPEATS},
+}
+"""Parts that may be methods of a tokenizer or an attention, and the patterns of the names of the state that is an operand of each."""
 
 PAIRS = ("pair_counts", "merge_pair")
 """Parts of byte-pair encoding that are methods of their own."""
@@ -124,7 +131,8 @@ def _stateless(own: Mapping[str, ast.FunctionDef]) -> set[str]:
     """Return the methods of a class that are named as parts and read nothing of their instance but other such methods, and settings.
 
     Methods of abstract classes, which raise or do nothing, and those of tokenizers, whose merges are state, are no parts, unless they count or
-    merge the pairs of the words that the tokenizer holds, or encode by its merges or decode by its vocabulary alone: these are operands.
+    merge the pairs of the words that the tokenizer holds, or encode by its merges or decode by its vocabulary alone: these are operands. So is the
+    number of repeated heads.
     """
     constructor = ast.walk(own["__init__"]) if "__init__" in own else ()
     assigned = {node.attr for node in constructor if is_of_self(node) and isinstance(node.ctx, ast.Store)}
@@ -167,11 +175,11 @@ def _is_of_pairs(name: str) -> bool:
 
 
 def _held_as_operand(name: str, attributes: Iterable[str]) -> dict[str, list[str]]:
-    """Return the attributes that are an operand of a method that encodes or decodes, by the operand; empty for another method."""
+    """Return the attributes that are an operand of a method that encodes, decodes or repeats heads, by the operand; empty for another method."""
     part = next(iter(fitting(name)[0]), "")
     found = {
         operand: sorted(each for each in attributes if re.fullmatch(pattern, each))
-        for operand, pattern in HELD_BY_CODES.get(part, {}).items()
+        for operand, pattern in HELD_BY_PARTS.get(part, {}).items()
     }
     return {operand: names for operand, names in found.items() if names and (operand == "merges" or len(names) == 1)}
 

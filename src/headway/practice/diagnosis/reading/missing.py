@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from headway.practice.diagnosis.reading.absent_constants import AbsentId, constant_in_place
+from headway.practice.diagnosis.reading.absent_constants import AbsentId, AbsentPattern, constant_in_place
 from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
 from headway.practice.diagnosis.reading.absent_parts import (
     FUNCTIONS,
@@ -356,10 +356,10 @@ def _absent_parts(module: ModuleType | None, code: str) -> list[str]:
     ]
 
 
-def absent_ids(subject: Subject) -> dict[str, int]:
-    """Return the ids of special tokens in a subject's source that have usual values because the author's file with them is absent."""
+def absent_ids(subject: Subject) -> dict[str, int | str]:
+    """Return the ids of special tokens, and expressions for words, in a subject's source whose values are usual ones because the author's file is absent."""
     named = _named_in(subject.module, subject.code)
-    return {name: int(value) for name, value in named.items() if isinstance(value, AbsentId)}
+    return {name: value for name, value in named.items() if isinstance(value, AbsentId | AbsentPattern)}
 
 
 def _named_in(module: ModuleType | None, code: str) -> dict[str, Any]:
