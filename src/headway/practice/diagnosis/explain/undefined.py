@@ -166,7 +166,8 @@ def _in_classes(function: ast.FunctionDef) -> Iterator[ast.AST]:
 def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
     """Return the attributes that the file may give instances of a class: as fields, in methods of related classes, from outside, or by a text."""
     others = [node for node in nodes if isinstance(node, ast.ClassDef) and not _is_related(owner, node.name)]
-    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)}
+    of_own = {id(each) for node in nodes if isinstance(node, ast.ClassDef) and _is_related(owner, node.name) for each in ast.walk(node)}
+    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)} - of_own
     stored = [
         node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and id(node) not in elsewhere
     ]
