@@ -1088,7 +1088,7 @@ class EncoderLayer(nn.Module):
     ),
     Program(
         "Layer.MultiHeadedSelfAttention.Head",
-        "self_attention",
+        "causal_self_attention",
         NESTED,
         (("self.width**0.5", "self.width"),),
     ),
