@@ -708,12 +708,12 @@ class KVCache:
         (("torch.cat([self.vs, vs], dim=-2)", "torch.cat([self.ks, vs], dim=-2)"),),
     ),
     Program(
-        "StaticCache",
+        "StaticKVCache",
         "kv_cache",
         """
 import torch
 
-class StaticCache:
+class StaticKVCache:
     def __init__(self, n_layers, batch, n_heads, max_seq, head_dim, device):
         self.k = torch.zeros(n_layers, batch, n_heads, max_seq, head_dim, device=device)
         self.v = torch.zeros_like(self.k)
