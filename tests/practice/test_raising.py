@@ -233,6 +233,26 @@ NAMES = """
 """
 
 
+OF_LISTS = """
+    import math
+
+    def softmax(x):
+        if not x:
+            return []
+        top = max(x)
+        powers = [math.exp(each - top) for each in x]
+        total = list(powers)
+        return [each / total for each in powers]
+"""
+
+
+def test_a_function_of_lists_is_judged_with_lists_even_if_it_raises(tmp_path):
+    verdict = checked(tmp_path, OF_LISTS)["softmax"]
+    assert verdict.status == "wrong"
+    assert "truth value" not in str(verdict)
+    assert checked(tmp_path, OF_LISTS.replace("list(powers)", "sum(powers)"))["softmax"].is_correct
+
+
 ASKED = """
     import torch
     from torch import nn

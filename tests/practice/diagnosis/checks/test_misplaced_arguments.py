@@ -148,7 +148,9 @@ class Tokenizer:
 """
 
 
-@pytest.mark.parametrize(("arguments", "is_misplaced"), [("merges, vocab", True), ("vocab, merges", False), ("merges=merges, vocab=vocab", False)])
+@pytest.mark.parametrize(
+    ("arguments", "is_misplaced"), [("merges, vocab", True), ("vocab, merges", False), ("merges=merges, vocab=vocab", False)]
+)
 def test_another_constructor_passes_its_arguments_in_order(tmp_path, arguments, is_misplaced):
     text = READING.replace("ARGUMENTS", arguments)
     subject = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Tokenizer")
