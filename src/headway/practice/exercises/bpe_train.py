@@ -236,8 +236,8 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
 
 OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\())|sorted\((list\()?set\("
 OF_WORDS: Mapping[str, Step] = {"cut": lambda text, specials: text.split(), "symbols": as_characters}
-WORDS_OF_CHARACTERS = r"(?i)\A(class |def )(?!(.|\n)*(utf|byte(?!.?pair)|\.encode\(|</?\w+>|Ġ|findall|finditer))"
-"""Source of a trainer of characters that marks neither the ends of words nor their spaces."""
+WORDS_OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\(|</?\w+>|Ġ|findall|finditer))"
+"""Source of a class that trains with characters and marks neither the ends of words nor their spaces."""
 SPLIT = r"\.split\(\)"
 UNCUT = r"\A(?!(.|\n)*(\bdef [^)]*special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 TIES = optional(
