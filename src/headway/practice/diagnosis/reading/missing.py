@@ -157,7 +157,7 @@ class Placeholder:
             return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
-        base = None if is_published(self._path) else base_in_place(self._name)
+        base = None if is_published(self._path) else base_in_place(self._path)
         if base is not None:
             return (base,)
         raise self._error()
