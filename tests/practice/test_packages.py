@@ -760,6 +760,55 @@ class BytePairTokenizer(Tokenizer):
     assert not statuses(tmp_path, wrong)["BytePairTokenizer"].is_correct
 
 
+BASES_OF_LAYERS = """
+import numpy as np
+from .module import Module, Optimizer
+
+class Linear(Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.weight = np.ones((in_features, out_features))
+        self.bias = np.zeros(out_features)
+        self._parameters["weight"] = self.weight
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+class FeedForward(Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.up, self.down = Linear(d_model, d_ff), Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.down(np.maximum(self.up(x), 0))
+
+class SGD(Optimizer):
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data = p.data - group["lr"] * p.grad
+"""
+
+
+@pytest.mark.slow
+def test_the_bases_of_layers_and_optimizers_may_be_in_a_missing_file(tmp_path):
+    found = statuses(tmp_path, BASES_OF_LAYERS)
+    assert all(found[name].is_correct for name in ("Linear", "FeedForward", "SGD"))
+    wrong = BASES_OF_LAYERS.replace("p.data - group", "p.data + group").replace("np.maximum(self.up(x), 0)", "self.up(x)")
+    found = statuses(tmp_path, wrong)
+    assert [found[name].status for name in ("Linear", "FeedForward", "SGD")] == ["correct", "wrong", "wrong"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("right", "wrong"), [("p.grad", "self.scale * p.grad"), ("+ self.bias", "+ self.offset")])
+def test_what_only_a_missing_base_may_define_accuses_nobody(tmp_path, right, wrong):
+    found = statuses(tmp_path, BASES_OF_LAYERS.replace(right, wrong))
+    assert "wrong" not in [each.status for each in found.values()]
+
+
 @pytest.mark.slow
 def test_parts_of_a_layer_may_be_in_missing_files(tmp_path):
     pytest.importorskip("torch")

@@ -251,6 +251,51 @@ NAMES = """
 """
 
 
+OF_LISTS = """
+    import math
+
+    def softmax(x):
+        if not x:
+            return []
+        top = max(x)
+        powers = [math.exp(each - top) for each in x]
+        total = list(powers)
+        return [each / total for each in powers]
+"""
+
+
+def test_a_function_of_lists_is_judged_with_lists_even_if_it_raises(tmp_path):
+    verdict = checked(tmp_path, OF_LISTS)["softmax"]
+    assert verdict.status == "wrong"
+    assert "truth value" not in str(verdict)
+    assert checked(tmp_path, OF_LISTS.replace("list(powers)", "sum(powers)"))["softmax"].is_correct
+
+
+ASKED = """
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class CausalSelfAttention(nn.Module):
+        def __init__(self, width, num_heads):
+            super().__init__()
+            self.num_heads = num_heads
+            self.has_fast_one = hasattr(F, "scaled_dot_product_attention")
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+        def forward(self, x):
+            q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+            return self.out(self.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_a_name_that_is_looked_up_in_a_library_is_no_attribute(tmp_path):
+    verdict = checked(tmp_path, ASKED)["CausalSelfAttention"]
+    assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 15)
+    of_itself = checked(tmp_path, ASKED.replace("hasattr(F, ", "hasattr(self, "))["CausalSelfAttention"]
+    assert of_itself.status != "wrong"
+
+
 def test_an_attribute_that_only_another_class_sets_is_a_mistake(tmp_path):
     verdict = checked(tmp_path, TWO_NORMS)["RMSNorm"]
     assert (verdict.status, verdict.causes[0].name, verdict.causes[0].line) == ("wrong", "raises_AttributeError", 15)

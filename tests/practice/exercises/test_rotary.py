@@ -78,3 +78,16 @@ def test_positions_along_the_heads_are_reported():
 
     verdict = judged(apply_rope)
     assert any("it rotates by head instead of by position" in note.en for note in verdict.notes)
+
+
+def overwriting(x, cos, sin):
+    half = x.shape[-1] // 2
+    x1, x2 = x[..., :half], x[..., half:]
+    cos, sin = cos[None, None], sin[None, None]
+    x1 = x1 * cos - x2 * sin
+    x2 = x1 * sin + x2 * cos
+    return np.concatenate([x1, x2], -1)
+
+
+def test_a_mistake_is_named_for_a_function_that_adds_axes_to_inputs_without_them():
+    assert [cause.name for cause in judged(overwriting).causes] == ["first_is_overwritten"]

@@ -707,4 +707,22 @@ class KVCache:
 """,
         (("torch.cat([self.vs, vs], dim=-2)", "torch.cat([self.ks, vs], dim=-2)"),),
     ),
+    Program(
+        "StaticKVCache",
+        "kv_cache",
+        """
+import torch
+
+class StaticKVCache:
+    def __init__(self, n_layers, batch, n_heads, max_seq, head_dim, device):
+        self.k = torch.zeros(n_layers, batch, n_heads, max_seq, head_dim, device=device)
+        self.v = torch.zeros_like(self.k)
+    def write(self, layer_idx, k, v, pos, n):
+        self.k[layer_idx, :, :, pos : pos + n] = k
+        self.v[layer_idx, :, :, pos : pos + n] = v
+    def read(self, layer_idx, end_pos):
+        return self.k[layer_idx, :, :, :end_pos], self.v[layer_idx, :, :, :end_pos]
+""",
+        (("= v\n    def read", "= v[:, :, -1:]\n    def read"), ("pos : pos + n] = k", "pos : pos + n] = k.flip(2)")),
+    ),
 )

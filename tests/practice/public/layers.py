@@ -241,6 +241,42 @@ class DecoderLayer:
         return self.norm_5(query + _query)
 """
 
+NESTED = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    class MultiHeadedSelfAttention(nn.Module):
+        class Head(nn.Module):
+            def __init__(self, model_width, width):
+                super().__init__()
+                self.width = width
+                self.queries, self.keys, self.values = (nn.Linear(model_width, width, bias=False) for _ in range(3))
+
+            def forward(self, x):
+                scores = self.queries(x) @ self.keys(x).transpose(1, 2) / self.width**0.5
+                later = torch.ones(x.shape[1], x.shape[1]).triu(1) == 1
+                return scores.masked_fill(later, -torch.inf).softmax(-1) @ self.values(x)
+
+        def __init__(self, model_width, num_heads):
+            super().__init__()
+            self.heads = nn.ModuleList()
+            for _ in range(num_heads):
+                self.heads.append(self.Head(model_width, model_width // num_heads))
+
+        def forward(self, x):
+            outputs = [head(x) for head in self.heads]
+            return torch.cat(outputs, -1)
+
+    class Wide(nn.Module):
+        def __init__(self, model_width):
+            super().__init__()
+            self.up, self.down = nn.Linear(model_width, 4 * model_width), nn.Linear(4 * model_width, model_width)
+
+        def forward(self, x):
+            return self.down(self.up(x).relu())
+"""
+
 PROGRAMS = (
     Program(
         "EncoderLayer",
@@ -1043,5 +1079,23 @@ class EncoderLayer(nn.Module):
         return x + self.mlp(self.norm2(x))
 """,
         (("self.mlp(self.norm2(x))", "self.mlp(self.norm1(x))"), ("return x + self.mlp", "return self.mlp")),
+    ),
+    Program(
+        "Layer.MultiHeadedSelfAttention",
+        "stacked_heads_attention",
+        NESTED,
+        (("triu(1)", "tril(-1)"),),
+    ),
+    Program(
+        "Layer.MultiHeadedSelfAttention.Head",
+        "causal_self_attention",
+        NESTED,
+        (("self.width**0.5", "self.width"),),
+    ),
+    Program(
+        "Layer.Wide",
+        "feed_forward",
+        NESTED,
+        (("self.down(self.up(x).relu())", "self.down(self.up(x)).relu()"),),
     ),
 )

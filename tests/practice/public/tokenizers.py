@@ -798,4 +798,39 @@ def merge_and_update(word_counts: dict[tuple[bytes, ...], int], pair_counts, pai
 """,
         (("            pair_counts[old] -= times\n", ""), ("place : place + 2] == pair", "place : place + 2] >= pair")),
     ),
+    Program(
+        "BPE",
+        "bpe_train",
+        """
+from collections import Counter, defaultdict
+
+def words_of(text):
+    return text.split()
+
+class BPE:
+    '''Byte-pair encoding of words.'''
+    def __init__(self):
+        self.merges = {}
+
+    def train(self, corpus, num_merges):
+        counts = Counter(word for text in corpus for word in words_of(text))
+        splits = {word: [*word] for word in counts}
+        for _ in range(num_merges):
+            pairs = defaultdict(int)
+            for word, count in counts.items():
+                for pair in zip(splits[word], splits[word][1:]):
+                    pairs[pair] += count
+            if not pairs:
+                break
+            first, second = max(pairs, key=pairs.get)
+            self.merges[first, second] = first + second
+            for word, parts in splits.items():
+                i = 0
+                while i < len(parts) - 1:
+                    if (parts[i], parts[i + 1]) == (first, second):
+                        parts[i : i + 2] = [first + second]
+                    i += 1
+""",
+        (("+= count", "+= 1"), ("max(pairs", "min(pairs"), ("range(num_merges)", "range(num_merges - 1)")),
+    ),
 )

@@ -325,4 +325,36 @@ def get_batch(tokens, size, length):
 """,
         (("return batch, batch", "return batch[:, :-1], batch[:, 1:]"), ("y[:, 1:]", "y[:, :-1]")),
     ),
+    Program(
+        "cross_entropy",
+        "cross_entropy",
+        """
+import numpy as np
+
+wanted = np.zeros(6)
+wanted[4] = 1
+
+def cross_entropy(prediction, target):
+    return -np.sum(target * np.log(prediction + 1e-8))
+
+def report(row):
+    return cross_entropy(row, wanted)
+""",
+        (("-np.sum", "np.sum"), ("np.log(prediction + 1e-8)", "prediction")),
+    ),
+    Program(
+        "cross_entropy_loss",
+        "cross_entropy",
+        """
+from einops import rearrange
+
+def cross_entropy_loss(logits, labels):
+    rows = rearrange(logits, "batch seq vocab -> (batch seq) vocab")
+    wanted = rearrange(labels, "batch seq -> (batch seq) 1")
+    largest = rows.max(dim=-1, keepdim=True).values
+    total = (rows - largest).exp().sum(dim=-1, keepdim=True).log() + largest
+    return (total - rows.gather(-1, wanted)).mean()
+""",
+        ((".log() + largest", ".log()"), (".mean()", ".sum()")),
+    ),
 )

@@ -196,9 +196,8 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    found = _unopposed(
-        _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone), trials
-    )
+    fewer = itertools.chain(_without_optional(trials), _without_optional(narrower), [_without_misshapen(narrower)])
+    found = _unopposed(_without_some_probes(subject, fewer, alone), trials)
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
@@ -325,6 +324,16 @@ def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
     for left_out in [*([kind] for kind in kinds), kinds] if len(kinds) > 1 else [kinds] * len(kinds):
         fewer = [replace(trial.without(left_out), refused=trial.refused) for trial in trials]
         yield [trial for trial in fewer if len(trial.probes) > 2 and trial.has_answers and not trial.matches() and not _is_misread(trial)]
+
+
+def _without_misshapen(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the wrong trials without the kinds of optional probes whose outputs have another shape, if two probes or more are left."""
+    fewer = [(trial, trial.without_misshapen()) for trial in trials]
+    return [
+        kept
+        for trial, kept in fewer
+        if 1 < len(kept.probes) < len(trial.probes) and kept.has_answers and not kept.matches() and not _is_misread(kept)
+    ]
 
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:

@@ -78,8 +78,14 @@ WITHOUT_LAST_MATRIX = ("self_attention", "cross_attention")
 """Exercises in which an output projection is optional."""
 
 
-STACKED = r"(?s)\A(?!.*Linear\().*\[\s*\w+\([^\[\]]*\)\s*for \w+ in range\(.*\b(cat|concat(enate)?)\("
+STACKED = (
+    r"(?s)\A(?!.*Linear\()(?=.*(\[\s*[\w.]+\([^\[\]]*\)\s*for \w+ in range\(|for \w+ in range\([^\n]*:\s+[\w.]+\.append\(\s*[\w.]+\())"
+    r".*\b(cat|concat(enate)?)\("
+)
 """Pattern of the source of a class that concatenates the outputs of a list of single heads, and has no layer of its own."""
+
+INNER_CLASS = r"(?m)^( +)class \w.*\n((\1 .*)?\n)*"
+"""Pattern of a class in a class."""
 
 
 def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
@@ -89,7 +95,7 @@ def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
     """
     if not {cause.name for cause in each.verdict.causes} & PARTIAL:
         return each
-    if inspect.isclass(each.subject.value) and re.search(STACKED, each.subject.own_source):
+    if inspect.isclass(each.subject.value) and re.search(STACKED, re.sub(INNER_CLASS, "", each.subject.own_source)):
         right = correct_as_is(each.subject, by_name("stacked_heads_attention"))
         return each if right is None else replace(each, verdict=right, is_at_fault=False)
     callers = [other for other in judged if other.verdict.is_correct and _calls(other.subject, each.subject.name)]

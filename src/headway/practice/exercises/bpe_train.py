@@ -234,7 +234,11 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
     return decode
 
 
-OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte|encod))|sorted\((list\()?set\("
+OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\())|sorted\((list\()?set\("
+OF_WORDS: Mapping[str, Step] = {"cut": lambda text, specials: text.split(), "symbols": as_characters}
+WORDS_OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\(|</?\w+>|Ġ|findall|finditer))"
+"""Source of a class that trains with characters and marks neither the ends of words nor their spaces."""
+SPLIT = r"\.split\(\)"
 UNCUT = r"\A(?!(.|\n)*(\bdef [^)]*special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
 TIES = optional(
     Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
@@ -243,6 +247,7 @@ TIES = optional(
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut), source=UNCUT),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut, symbols=as_characters), source=OF_CHARACTERS),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_ENDED_WORDS), source=ENDS_WORDS),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_WORDS), source=WORDS_OF_CHARACTERS, used_source=SPLIT),
 )
 WRITTEN = optional(
     Convention(decode=lambda answer, inputs: from_alphabet(answer), used_source=r"byte_encoder|bytes?_to_unicode|byte2unicode")
@@ -257,6 +262,7 @@ ENDED = optional(
         steps={**OF_ENDED_WORDS, "symbols": lambda word: [*as_characters(word), b"_"]},
         source=r"\+ *['\"]_['\"]",
     ),
+    Convention(TEXTS["of_words_alone"], steps=OF_WORDS, source=WORDS_OF_CHARACTERS, used_source=SPLIT),
 )
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"

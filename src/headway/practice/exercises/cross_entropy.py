@@ -316,6 +316,14 @@ OF_ONE_ROW = (
 )
 """Source of a function that describes its operands as two vectors of probabilities, and averages nothing."""
 
+OF_ONE_TARGET = (
+    r"(?m)^ *(\w+) *= *\w+\.(zeros\(\w+\)[^\n]*\n+ *\1\[\w+\] *= *1\b|array\(\[(0(\.0?)?, *)*1(\.0?)?(, *0(\.0?)?)*\]\)|eye\(\w+\)\[\w+\])"
+    r"(.|\n)*\b(loss|cross_?entropy)\w*\([^()\n]*\b\1\)"
+)
+"""Source of a file that calls the loss with one one-hot vector as its target."""
+WITHOUT_ROWS = r"\A(?!(.|\n)*(mean|average|axis|\bdim\b|shape|len\(|size|batch))"
+"""Source of a function that averages nothing and counts no rows."""
+
 OF_TWO_LISTS = r"def \w+\(\s*\w+ *: *list\[float\],\s*\w+ *: *list\[float\]"
 """Source of a function of two lists of numbers."""
 
@@ -422,11 +430,19 @@ EXERCISE = Exercise(
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
-            Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute"),
+            Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute|rearrange"),
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
                 for source in (OF_ONE_ROW, OF_TWO_LISTS)
+            ),
+            Convention(
+                TEXTS["one_row"],
+                _first_row,
+                role="targets",
+                source=WITHOUT_ROWS,
+                file_source=OF_ONE_TARGET,
+                steps={"operands": _first},
             ),
         ),
         optional(

@@ -132,3 +132,26 @@ def test_a_residual_whose_norm_adds_the_width_is_wrong(tmp_path):
     assert found["LayerNorm"].is_correct
     assert [cause.name for cause in found["ResidualConnection"].causes] == ["argument_misplaced"]
     assert found["ResidualConnection"].causes[0].line == 17
+
+
+READING = """
+import json
+
+class Tokenizer:
+    def __init__(self, vocab, merges):
+        self.vocab, self.merges = vocab, merges
+
+    @classmethod
+    def from_file(cls, path):
+        vocab, merges = json.load(open(path))
+        return cls(ARGUMENTS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_misplaced"), [("merges, vocab", True), ("vocab, merges", False), ("merges=merges, vocab=vocab", False)]
+)
+def test_another_constructor_passes_its_arguments_in_order(tmp_path, arguments, is_misplaced):
+    text = READING.replace("ARGUMENTS", arguments)
+    subject = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Tokenizer")
+    assert (misplaced_argument_cause(subject) is not None) == is_misplaced

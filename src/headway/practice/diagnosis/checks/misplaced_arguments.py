@@ -32,6 +32,8 @@ def misplaced_argument_cause(subject: Subject) -> Cause | None:
     found = definitions(parsed(subject.text))
     tree = found.get(subject.name)
     defined = {name: node for name, node in found.items() if isinstance(node, ast.ClassDef)}
+    if isinstance(tree, ast.ClassDef):
+        defined["cls"] = tree  # in its class methods, which are other constructors
     classes = {name: taken for name, node in defined.items() if (taken := _taken(node))}
     for node in () if not isinstance(tree, ast.ClassDef) else ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in classes:

@@ -67,8 +67,14 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             return _without_partial(found)
         if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
             return found
-        trials = trials or found
+        trials = found or trials if _are_given_arrays_for_lists(trials) else trials
     return trials
+
+
+def _are_given_arrays_for_lists(trials: Sequence[Trial]) -> bool:
+    """Return True if all calls raised because of arrays whose truth was read, as that of a list: `if not x`; also if there are none."""
+    answers = [answer for trial in trials for answer in trial.answers]
+    return all(isinstance(each, Raised) and "truth value of an array" in str(each.error) for each in answers)
 
 
 MOST_RAISING = 2

@@ -166,14 +166,24 @@ def _in_classes(function: ast.FunctionDef) -> Iterator[ast.AST]:
 def _attributes_set(owner: type, nodes: Sequence[ast.AST]) -> set[str]:
     """Return the attributes that the file may give instances of a class: as fields, in methods of related classes, from outside, or by a text."""
     others = [node for node in nodes if isinstance(node, ast.ClassDef) and not _is_related(owner, node.name)]
-    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)}
+    of_own = {id(each) for node in nodes if isinstance(node, ast.ClassDef) and _is_related(owner, node.name) for each in ast.walk(node)}
+    elsewhere = {id(inner) for node in others for inner in ast.walk(node) if is_of_self(inner)} - of_own
     stored = [
         node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and id(node) not in elsewhere
     ]
-    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    asked = {id(each) for node in nodes for each in _asked_of_others(node)}
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in asked]
     fields = (name for each in owner.__mro__ for name in inspect.get_annotations(each))
     named = (node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg)
     return {*(node.attr for node in stored), *texts, *named, *fields}
+
+
+def _asked_of_others(node: ast.AST) -> list[ast.expr]:
+    """Return the names that `hasattr` or `getattr` looks up in something else than an instance: `hasattr(F, "gelu")`."""
+    match node:
+        case ast.Call(func=ast.Name("hasattr" | "getattr"), args=[owner, *names]) if "self" not in ast.unparse(owner):
+            return names
+    return []
 
 
 def _is_related(owner: type, name: str) -> bool:

@@ -11,7 +11,8 @@ import builtins
 import copy
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -98,15 +99,59 @@ def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]
     ]
 
 
-BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?"
-"""Pattern of the names of base classes without which the classes derived from them compute what they did: a tokenizer defines its own methods."""
-
-
 class AbsentBase:
     """A base class in place of an absent one, which takes any arguments."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
+
+
+class AbsentOptimizer(AbsentBase):
+    """A base class of optimizers, which holds what torch's does if it is given parameters and their settings."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        params, defaults = given if len(given) == 2 else (*given, named) if len(given) == 1 else (named.pop("params", None), named)
+        if isinstance(params, Iterable) and isinstance(defaults, dict):
+            self.defaults = dict(defaults)
+            self.param_groups = [{"params": list(params), **defaults}]
+            self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
+
+
+class AbsentLayer(AbsentBase):
+    """A base class of layers in NumPy, whose call is `forward`."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._parameters: dict[str, Any] = {}
+        self._modules: dict[str, Any] = {}
+        self._buffers: dict[str, Any] = {}
+        self.training = False
+
+    def __call__(self, *operands: Any, **named: Any) -> Any:
+        """Return the output of the layer, whose own class defines `forward`."""
+        output: Callable[..., Any] = vars(type(self))["forward"]
+        return output(self, *operands, **named)
+
+
+BASES: Mapping[str, type[AbsentBase]] = {
+    r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?": AbsentBase,
+    r"(base|abstract)?_?optimi[sz]er(_?base)?": AbsentOptimizer,
+    r"(base|abstract)?_?(layer|module)(_?base)?": AbsentLayer,
+}
+"""Patterns of the names of base classes without which the classes derived from them compute what they did, and what takes their places.
+
+A tokenizer defines its own methods, an optimizer its step and a layer its output.
+"""
+
+
+def base_in_place(path: str) -> type[AbsentBase] | None:
+    """Return the class in place of an absent base class with this full name; None for another one, and for a layer of a file that may use torch's.
+
+    A layer or an optimizer must be in a file of a folder: `from .base import Optimizer`, not `package.Optimizer`, which others may publish.
+    """
+    folders, _, name = path.rpartition(".")
+    found = next((base for pattern, base in BASES.items() if re.fullmatch(pattern, name, re.IGNORECASE)), None)
+    is_published = found is not AbsentBase and "." not in folders
+    return None if is_published or (found is AbsentLayer and "torch" in sys.modules) else found
 
 
 OF_ACTIVATIONS = r"_?get_(act(ivation)?|nonlinearity)(_(fn|func|function|layer))?"

@@ -96,17 +96,23 @@ OPERANDS = ("q", "k", "v")
 """First letters of the operands of an attention."""
 
 
-def methods(definitions: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
-    """Return the methods of a file's classes that are parts of their own, as Class.method."""
+def methods(definitions: Iterable[ast.stmt], inside: str = "") -> dict[str, ast.stmt]:
+    """Return the classes in a file's classes, as Class.Inner, and the methods that are parts of their own, as Class.method.
+
+    inside   what the names of the definitions begin with: `Class.`
+    """
     found: dict[str, ast.stmt] = {}
     for owner in definitions:
         if not isinstance(owner, ast.ClassDef):
             continue
+        inner = [node for node in owner.body if isinstance(node, ast.ClassDef)]
+        prefix = f"{inside}{owner.name}."
+        found |= {f"{prefix}{node.name}": node for node in inner} | methods(inner, prefix)
         own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
         stateless = _stateless(own)
         for name, node in own.items():
             if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
-                found[f"{owner.name}.{name}"] = node
+                found[f"{prefix}{name}"] = node
     return found
 
 

@@ -20,14 +20,13 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from headway.practice.diagnosis.reading.absent_constants import AbsentId, AbsentPattern, constant_in_place
-from headway.practice.diagnosis.reading.absent_parts import BASES as BASES_OF_AUTHORS
 from headway.practice.diagnosis.reading.absent_parts import (
     FUNCTIONS,
     LIBRARIES,
     OF_ACTIVATIONS,
     AbsentActivations,
-    AbsentBase,
     AbsentFunction,
+    base_in_place,
     instance_in_place,
     names_needed,
 )
@@ -148,7 +147,8 @@ class Placeholder:
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """Return the class to derive from in place of this.
 
-        It is torch.nn.Module for Lightning's modules, none for settings of the author's, and an empty class for a tokenizer of the author's.
+        It is torch.nn.Module for Lightning's modules, none for settings of the author's, and a simple class for a tokenizer, an
+        optimizer or a layer of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
@@ -156,8 +156,9 @@ class Placeholder:
             return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
-        if re.fullmatch(BASES_OF_AUTHORS, self._name, re.IGNORECASE) and not is_published(self._path):
-            return (AbsentBase,)
+        base = None if is_published(self._path) else base_in_place(self._path)
+        if base is not None:
+            return (base,)
         raise self._error()
 
     def _error(self) -> ImportError:
@@ -375,4 +376,5 @@ def is_of_missing(error: BaseException) -> bool:
     """Return True for an exception because of what a file imports that is missing: a use of it, or its value in place of the author's."""
     is_key = isinstance(error, KeyError) and any(isinstance(each, AbsentId) for each in error.args)
     is_operand = isinstance(error, TypeError | AttributeError | ValueError) and re.search(r"\bPlaceholder\b", str(error)) is not None
-    return isinstance(error, ImportError) or is_key or is_operand
+    is_of_base = isinstance(error, AttributeError) and isinstance(error.obj, AbsentBase)  # the author's own may have it
+    return isinstance(error, ImportError) or is_key or is_operand or is_of_base

@@ -367,12 +367,14 @@ def _is_layer_of_library(value: Any, module: ModuleType) -> bool:
 
 
 def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
-    """Return the function or class of a name, or the function of the method of a class."""
-    owner, _, method = name.partition(".")
-    held = namespace.get(owner)
-    if not method:
-        return (of_operands(held) or with_tables(held) if inspect.isclass(held) else None) or held
-    value = vars(held).get(method) if inspect.isclass(held) else None
+    """Return the function or class of a name, the class in a class, or the function of the method of a class."""
+    owner, _, method = name.rpartition(".")
+    held: Any = None
+    for place, part in enumerate(owner.split(".") if owner else ()):
+        held = namespace.get(part) if place == 0 else vars(held).get(part) if inspect.isclass(held) else None
+    value = namespace.get(method) if not owner else vars(held).get(method) if inspect.isclass(held) else None
+    if not owner or inspect.isclass(value):
+        return (of_operands(value) or with_tables(value) if inspect.isclass(value) else None) or value
     if isinstance(value, staticmethod):
         return value.__func__ if inspect.isfunction(inspect.unwrap(value.__func__)) else None
     if not inspect.isfunction(value):
