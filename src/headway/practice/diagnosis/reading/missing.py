@@ -25,6 +25,7 @@ from headway.practice.diagnosis.reading.absent_parts import (
     LIBRARIES,
     OF_ACTIVATIONS,
     AbsentActivations,
+    AbsentBase,
     AbsentFunction,
     base_in_place,
     instance_in_place,
