@@ -98,8 +98,8 @@ def names_needed(file: Path, known: Collection[str], of_class: str) -> list[str]
     ]
 
 
-BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?"
-"""Pattern of the names of base classes without which the classes derived from them compute what they did: a tokenizer defines its own methods."""
+BASES = r"(base|abstract)?_?(bpe)?_?tokenizer(_?base)?|(base|abstract)_?(module|layer|operation|function|optimi[sz]er)|(module|layer)_?base"
+"""Pattern of the names of base classes without which the classes derived from them compute what they did: a tokenizer or a layer defines its own methods."""
 
 
 class AbsentBase:
