@@ -173,7 +173,10 @@ def _body(subject: Subject) -> str:
 def _takes_three(subject: Subject) -> bool:
     """Return True for a function of a query, a key and a value, which are projected elsewhere."""
     names = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
-    return inspect.isfunction(subject.value) and re.fullmatch(r"q\w* k\w* v\w*( (\w+_)?mask(_[a-z]{2,4})?)?( d_?k| dim| head_dim)?", names) is not None
+    return (
+        inspect.isfunction(subject.value)
+        and re.fullmatch(r"q\w* k\w* v\w*( (\w+_)?mask(_[a-z]{2,4})?)?( d_?k| dim| head_dim)?", names) is not None
+    )
 
 
 def _sees_one_token(subject: Subject) -> bool:

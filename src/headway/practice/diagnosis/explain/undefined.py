@@ -68,7 +68,7 @@ def _unbound(codes: Sequence[CodeType], nodes: Sequence[ast.AST]) -> Iterator[tu
     """Yield the local variables that a function always reads before anything assigns them, with their lines: `mask = pad(mask)`."""
     starts = {code.co_firstlineno for code in codes}
     for node in nodes:
-        if isinstance(node, ast.FunctionDef) and min(each.lineno for each in (node, *node.decorator_list)) in starts:
+        if isinstance(node, ast.FunctionDef) and min([node.lineno, *(each.lineno for each in node.decorator_list)]) in starts:
             yield from ((line, UnboundLocalError(UNBOUND.format(name))) for name, line in _read_unbound(node))
 
 
@@ -82,7 +82,11 @@ def _read_unbound(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         parts = [*ast.walk(statement)]
         bound = {name for each in parts for name in defined_names(each)}
         if not any(isinstance(each, ast.comprehension | ast.NamedExpr) for each in parts) and _is_simple(statement):
-            yield from ((each.id, each.lineno) for each in parts if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in left)
+            yield from (
+                (each.id, each.lineno)
+                for each in parts
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in left
+            )
         if any(isinstance(each, ast.Return | ast.Raise) for each in parts):
             return
         left -= bound
