@@ -23,6 +23,8 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 MODULE = ("torch.nn.modules.module", "Module")
+NNX = "flax.nnx."
+"""Start of the names of the modules that define the base classes of `flax.nnx`."""
 UNSET = r"'(\w+)' object has no attribute '(\w+)'"
 """Pattern of the message of an AttributeError."""
 UNBOUND = "cannot access local variable '{}' where it is not associated with a value"
@@ -232,8 +234,9 @@ def _is_read_first(error: UnboundLocalError, subject: Subject, nodes: Sequence[a
 
 
 def sets_no_others(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
-    return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
+    """Return True for a class of the learner's file, `object` and the modules of PyTorch and nnx, whose instances hold nothing unknown."""
+    is_module = (owner.__module__, owner.__name__) == MODULE or owner.__module__.startswith(NNX)
+    return owner.__module__ == subject.value.__module__ or owner is object or is_module
 
 
 def _held_by_modules(owner: type) -> set[str]:
@@ -243,8 +246,9 @@ def _held_by_modules(owner: type) -> set[str]:
 
 
 def _is_known(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, of PyTorch or of Python, whose attributes are all known."""
-    return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
+    """Return True for a class of the learner's file, of PyTorch, nnx or Python, whose attributes are all known."""
+    is_library = owner.__module__.partition(".")[0] in ("builtins", "torch") or owner.__module__.startswith(NNX)
+    return owner.__module__ == subject.value.__module__ or is_library
 
 
 def defined_names(node: ast.AST) -> list[str]:
