@@ -151,3 +151,27 @@ def test_an_encoder_whose_layers_make_a_part_that_cannot_be_made_is_wrong(tmp_pa
     path.write_text(UNMADE.replace("CLASS", classes))
     causes = [cause.name for each in check_file(path) if each.subject == "MixingEncoder" for cause in each.causes]
     assert ("because_of_FeedForward" in causes) == is_wrong
+
+
+OF_NNX = """
+import jax
+from flax import nnx
+
+class FeedForward(nnx.Module):
+    def __init__(self, width: int, hidden: int, rngs: nnx.Rngs = None):
+        self.up = nnx.Linear(WIDTH, hidden, rngs=rngs)
+        self.down = nnx.Linear(hidden, width, rngs=rngs)
+
+    def __call__(self, x):
+        return self.down(jax.nn.relu(self.up(x)))
+"""
+
+
+@pytest.mark.parametrize(("width", "is_wrong"), [("self.width", True), ("width", False)])
+def test_a_module_of_nnx_that_reads_an_attribute_which_nothing_sets_is_wrong(tmp_path, width, is_wrong):
+    pytest.importorskip("flax")
+    path = tmp_path / "mine.py"
+    path.write_text(OF_NNX.replace("WIDTH", width))
+    (verdict,) = check_file(path)
+    assert verdict.is_correct != is_wrong
+    assert [cause.name for cause in verdict.causes if verdict.status == "wrong"] == (["raises_AttributeError"] if is_wrong else [])
