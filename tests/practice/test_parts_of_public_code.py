@@ -19,6 +19,7 @@ from tests.practice.public import (
     courses,
     embeddings,
     feed_forwards,
+    given_places,
     given_sizes,
     jax_modules,
     joined,
@@ -78,6 +79,7 @@ MODULES = (
     keys_and_lengths,
     named_values,
     callers,
+    given_places,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::2]) if each.mistakes]

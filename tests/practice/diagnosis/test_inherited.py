@@ -128,3 +128,94 @@ def test_a_model_that_makes_a_part_which_a_change_makes_right_is_wrong_because_o
     found = check_file(path)
     assert [each.status for each in found] == statuses
     assert [cause.name for each in found[1:] for cause in each.causes] == ["because_of_RoPE"] * (axis < 0)
+
+
+READ_FIRST = """
+import torch
+from torch import nn
+from parts import Encoder
+
+class Transformer(nn.Module):
+    def __init__(self, vocab_size, width):
+        super().__init__()
+        self.encoder, self.head = Encoder(vocab_size, width), nn.Linear(width, vocab_size)
+
+    def forward(self, src_seq):
+        BEFORE
+        src_mask = (src_mask != 0).unsqueeze(-2)
+        return self.head(self.encoder(src_seq, src_mask))
+"""
+
+
+@pytest.mark.parametrize(("before", "is_wrong"), [("src_seq = src_seq.long()", True), ("src_mask = src_seq", False)])
+def test_a_model_whose_call_reads_a_variable_before_it_is_assigned_is_wrong(tmp_path, before, is_wrong):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(READ_FIRST.replace("BEFORE", before))
+    causes = [(cause.name, cause.line) for each in check_file(path) for cause in each.causes]
+    assert (("raises_UnboundLocalError", 13) in causes) == is_wrong
+
+
+UNMADE = """
+import torch
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, width, hidden):
+        super(CLASS).__init__()
+        self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+class Mixing(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.mix, self.feed_forward = nn.Conv1d(width, width, 3, padding=1), FeedForward(width, 4 * width)
+
+    def forward(self, x):
+        return self.feed_forward(x + self.mix(x.mT).mT)
+
+class MixingEncoder(nn.Module):
+    def __init__(self, width, num_layers):
+        super().__init__()
+        self.layers = nn.ModuleList([Mixing(width) for _ in range(num_layers)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("classes", "is_wrong"), [("FeedForward", True), ("FeedForward, self", False)])
+def test_an_encoder_whose_layers_make_a_part_that_cannot_be_made_is_wrong(tmp_path, classes, is_wrong):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(UNMADE.replace("CLASS", classes))
+    causes = [cause.name for each in check_file(path) if each.subject == "MixingEncoder" for cause in each.causes]
+    assert ("because_of_FeedForward" in causes) == is_wrong
+
+
+OF_NNX = """
+import jax
+from flax import nnx
+
+class FeedForward(nnx.Module):
+    def __init__(self, width: int, hidden: int, rngs: nnx.Rngs = None):
+        self.up = nnx.Linear(WIDTH, hidden, rngs=rngs)
+        self.down = nnx.Linear(hidden, width, rngs=rngs)
+
+    def __call__(self, x):
+        return self.down(jax.nn.relu(self.up(x)))
+"""
+
+
+@pytest.mark.parametrize(("width", "is_wrong"), [("self.width", True), ("width", False)])
+def test_a_module_of_nnx_that_reads_an_attribute_which_nothing_sets_is_wrong(tmp_path, width, is_wrong):
+    pytest.importorskip("flax")
+    path = tmp_path / "mine.py"
+    path.write_text(OF_NNX.replace("WIDTH", width))
+    (verdict,) = check_file(path)
+    assert verdict.is_correct != is_wrong
+    assert [cause.name for cause in verdict.causes if verdict.status == "wrong"] == (["raises_AttributeError"] if is_wrong else [])

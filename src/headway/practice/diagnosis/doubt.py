@@ -53,7 +53,7 @@ def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
     found = [
         _doubted(each)
-        if is_in_doubt(each) or _changes_right(each, verdicts)
+        if is_in_doubt(each) or _changes_right(each, verdicts) or _serves_right(each, verdicts)
         else replace(each, status="wrong")
         if _shows_mistake(each)
         else each
@@ -73,6 +73,15 @@ def _changes_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
     ]
     lines = [range(each.line, each.line + len(each.own_source.splitlines())) for each in subjects if inspect.isfunction(each.value)]
     return any(edit.line in each for each in lines for edit in verdict.repair.edits if edit.cell is None)
+
+
+def _serves_right(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
+    """Return True for a wrong method that its own class calls, which is right: the method need support no other inputs."""
+    owner, _, name = verdict.subject.rpartition(".")
+    if not owner or verdict.status != "wrong":
+        return False
+    rights = (each.trial.call.subject for each in verdicts if each.subject == owner and each.is_correct and each.trial is not None)
+    return any(re.search(rf"\bself\.{name}\(", each.own_source) for each in rights)
 
 
 def _with_cause_of_text(verdict: Verdict) -> Verdict:

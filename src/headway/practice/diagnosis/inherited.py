@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from headway.practice.diagnosis.explain.failure import lacks_base_constructor
 from headway.practice.diagnosis.nested import BECAUSE, CACHED, PARTIAL
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
 from headway.practice.exercises import exercise as by_name
 from headway.practice.message import EMPTY, Message
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
@@ -47,13 +49,13 @@ def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def wrong_parts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     """Return the verdicts, by their subjects, whose mistakes are named with certainty, or repaired, and show in every call.
 
-    What raises may be given other operands by the class around it.
+    What raises may be given other operands by the class around it, except a class that cannot be made at all.
     """
     certain = [each for each in verdicts if each.status == "wrong" and each.confidence == "certain" and (each.causes or _is_repaired(each))]
     return {
         each.subject: each
         for each in certain
-        if not any(cause.name in HARMLESS or cause.name.startswith("raises_") for cause in each.causes)
+        if not any(cause.name in HARMLESS or (cause.name.startswith("raises_") and not _cannot_be_made(each)) for cause in each.causes)
     }
 
 
@@ -63,10 +65,21 @@ def _is_repaired(verdict: Verdict) -> bool:
     return verdict.repair is not None and trial is not None and 2 * trial.num_matching() < len(trial.probes)
 
 
+def _cannot_be_made(verdict: Verdict) -> bool:
+    """Return True for a module that assigns its layers without the constructor of its base class."""
+    answers = () if verdict.trial is None else verdict.trial.answers
+    return any(isinstance(each, Raised) and lacks_base_constructor(each.error) for each in answers)
+
+
 def inherited_cause(subject: Subject, wrong: Mapping[str, Verdict]) -> Cause | None:
-    """Return the cause for a subject that makes a wrong part, or None."""
-    name = next((each for each in _made_by(subject) if each in wrong and each != subject.name), None)
-    return None if name is None else _cause(wrong[name], TEXTS["makes_wrong"])
+    """Return the cause for a subject that makes a wrong part, also in a class that it makes, or None."""
+    found = definitions(parsed(subject.text))
+    made = [subject.name]
+    for name in made:  # which grows
+        if name in wrong and name != subject.name:
+            return _cause(wrong[name], TEXTS["makes_wrong"])
+        made += [each for each in _made_in(found.get(name)) if each in found and each not in made]
+    return None
 
 
 def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
@@ -106,7 +119,10 @@ def _is_misplaced(part: Verdict) -> bool:
 
 def _made_by(subject: Subject) -> Iterator[str]:
     """Yield the names of the classes that a class's constructor makes whatever its arguments are."""
-    tree = definitions(parsed(subject.text)).get(subject.name)
+    return _made_in(definitions(parsed(subject.text)).get(subject.name))
+
+
+def _made_in(tree: ast.AST | None) -> Iterator[str]:
     body = tree.body if isinstance(tree, ast.ClassDef) else []
     for function in body:
         if isinstance(function, ast.FunctionDef) and function.name in CONSTRUCTORS:

@@ -109,7 +109,8 @@ def recognised(subject: Subject) -> Exercise | None:
     if not inspect.isclass(subject.value):
         likely = [each for each in likely if each.name != "sgd_optimizer"]
     named = [each.name for each in (*likely, *possible)]
-    of_one_head = named[:1] == ["multi_head_attention"] and not re.search(SPLITS, _body(subject))
+    is_split = any(re.fullmatch(r"d_?k|head_dim", each.name) for each in subject.parameters) or not re.search(SPLITS, _body(subject))
+    of_one_head = named[:1] == ["multi_head_attention"] and is_split
     if _takes_three(subject) and (of_one_head or named[:1] == ["self_attention"]):
         likely = [exercise("scaled_dot_product_attention"), *likely]
     elif inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
@@ -172,7 +173,10 @@ def _body(subject: Subject) -> str:
 def _takes_three(subject: Subject) -> bool:
     """Return True for a function of a query, a key and a value, which are projected elsewhere."""
     names = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
-    return inspect.isfunction(subject.value) and re.fullmatch(r"q\w* k\w* v\w*( \w*mask| d_?k| dim| head_dim)?", names) is not None
+    return (
+        inspect.isfunction(subject.value)
+        and re.fullmatch(r"q\w* k\w* v\w*( (\w+_)?mask(_[a-z]{2,4})?)?( d_?k| dim| head_dim)?", names) is not None
+    )
 
 
 def _sees_one_token(subject: Subject) -> bool:

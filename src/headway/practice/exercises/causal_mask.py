@@ -101,7 +101,7 @@ SEQUENCES = (
 def _examples() -> list[Inputs]:
     """Return one example per kind of sequence, each with four positions and with the sizes as numbers."""
     size = {"query_len": 4, "past_len": 0, "key_len": 4}
-    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), size | {"query_len": (2, 4)}]
+    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), *(size | {"query_len": shape} for shape in ((2, 4), (4, 4)))]
 
 
 def _as_key_len(inputs: Inputs) -> Inputs:

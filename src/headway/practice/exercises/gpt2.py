@@ -155,7 +155,7 @@ POSITIONS = optional(
     Convention(
         TEXTS["positions_in_blocks"],
         steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]},
-        used_source=rf"(?i){ROPE}|rotary|freqs_(cis|complex)|view_as_complex",
+        used_source=rf"(?i){ROPE}|rotary|freqs_(cis|complex)|view_as_complex|alibi",
     ),
     Convention(TEXTS["sinusoidal"], steps={"embed": lambda token_ids, wte, wpe: with_waves(wte[token_ids])}, used_source=WAVES),
     Convention(

@@ -214,8 +214,8 @@ def _with_heads(inputs: Inputs) -> Inputs | None:
     return inputs if inputs["query"].ndim == 4 else None
 
 
-POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))"
-"""Pattern of the source of an attention whose operands have the heads after the positions."""
+POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))|(?P<b>\b[a-z]) ?(?P<q>[a-z]) ?(?P<h>[a-z]) ?(?P<d>[a-z]), ?(?P=b) ?(?P<k>[a-z]) ?(?P=h) ?(?P=d) ?-> ?(?P=b) ?(?P=h) ?(?P=q) ?(?P=k)\b"
+"""Pattern of the source of an attention whose operands have the heads after the positions: `blhd,bmhd->bhlm` with any letters."""
 
 JOINS_HEADS = r"\.(view|reshape|flatten)\(|\b(rearrange|reshape)\("
 """Pattern of the source of an attention that may join the heads of its output."""

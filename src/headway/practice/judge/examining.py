@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, BinaryIO
 
@@ -81,7 +81,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     for verdict in _without_unjudged_methods(first):
         conclude(verdict)
     rest = [] if job.named is not None else unjudged(module, job.text, {verdict.subject for verdict in first}, job.skipped)
-    of_text = _of_text(rest, first)
+    of_text = _of_text(rest)
     for verdict in of_text:
         conclude(verdict)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
@@ -95,15 +95,15 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         from headway.practice.diagnosis.unrecognised import repaired_as_others
 
         repaired: list[Verdict] = []
-        of_all: list[Verdict] = []
+        final = first
         allowance = Allowance()
         for verdicts_so_far in with_repairs(wrong, right, allowance):
             of_all = settled([*right, *verdicts_so_far])
             repaired = of_all[len(right) :]
-            for verdict in _without_unjudged_methods(with_inherited(of_all)):
+            final = with_inherited(of_all)
+            for verdict in _without_unjudged_methods(final):
                 conclude(verdict)
-        found = {verdict.subject for verdict in of_text}
-        of_text += _of_text([each for each in rest if each.name not in found], of_all)  # a repair shows that a part is wrong
+        of_text = _of_text(rest, final)  # the search may have left a part in doubt
         for verdict in of_text:
             conclude(verdict)
         for verdict in repaired_as_others(others, [*repaired, *of_text], names, allowance):
@@ -111,8 +111,8 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     report(end=True)
 
 
-def _of_text(subjects: list[Subject], verdicts: list[Verdict]) -> list[Verdict]:
-    """Return the verdicts on subjects that were not judged and whose text shows a mistake."""
+def _of_text(subjects: list[Subject], verdicts: Sequence[Verdict] = ()) -> list[Verdict]:
+    """Return the verdicts on subjects that were not judged and whose text shows a mistake, or that make a part which is wrong among verdicts."""
     from headway.practice.diagnosis.unrecognised import mistaken_by_text
 
     return list(mistaken_by_text(subjects, wrong_parts(verdicts))) if subjects else []

@@ -73,3 +73,27 @@ class ScaledDotProductAttention(nn.Module):
     assert verdict.is_correct == (dropped == "weights")
     assert [(cause.name, cause.line) for cause in verdict.causes] == ([] if verdict.is_correct else [("result_dropped", 10)])
     assert verdict.repair is None
+
+
+@pytest.mark.parametrize(("norm", "is_dropped"), [("self.norm(x)", True), ("x = self.norm(x)", False)])
+def test_a_dropped_norm_is_a_mistake_with_its_line(tmp_path, norm, is_dropped):
+    pytest.importorskip("torch")
+    path = tmp_path / "feed_forward.py"
+    path.write_text(f"""
+import torch
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        x = x + self.down(torch.relu(self.up(x)))
+        {norm}
+        return x
+""")
+    (verdict,) = check_file(path)
+    assert verdict.is_correct != is_dropped
+    assert [(cause.name, cause.line) for cause in verdict.causes] == ([("result_dropped", 13)] if is_dropped else [])

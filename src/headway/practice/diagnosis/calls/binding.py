@@ -41,6 +41,7 @@ BYSTANDERS = (
         "chunk_size", ("q_chunk_size", "kv_chunk_size", "query_chunk_size", "key_chunk_size", "block_q", "block_k", "block_kv"), neutral=1
     ),
     FILL_VALUE,
+    Role("sliding_window", ("sliding_window_size",), neutral=1 << 20),
 )
 """Required parameters that affect no output."""
 
@@ -390,5 +391,5 @@ def fits_name(name: str, role: Role) -> bool:
 def _spellings(name: str) -> tuple[str, ...]:
     """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
     plain = name.lower().strip("_")
-    without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z]{1,6}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
+    without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z][A-Z0-9]{0,5}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
     return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr|batch)$", "", plain), without_axes)))

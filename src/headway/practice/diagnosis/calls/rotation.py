@@ -27,12 +27,12 @@ def _length(inputs: Inputs) -> int:
 
 
 def _complex(inputs: Inputs, style: int) -> Any:
-    """Return unit rotations: complex numbers, pairs of cosine and sine, or all cosines before all sines."""
+    """Return unit rotations: complex numbers, pairs of cosine and sine, a tuple of cosines and sines, or all cosines before all sines."""
     length, half = _length(inputs), (head_dim(inputs) or 0) // 2
-    if style % 2 == 0:
+    if style == 0:
         return numpy.ones((length, half), numpy.complex128)
     parts = [numpy.ones((length, half)), numpy.zeros((length, half))]
-    return numpy.stack(parts, -1) if style == 1 else numpy.concatenate(parts, -1)
+    return (numpy.stack(parts, -1), tuple(parts), numpy.concatenate(parts, -1))[style - 1]
 
 
 def _wave(value: float) -> Callable[[Inputs, int], Any]:

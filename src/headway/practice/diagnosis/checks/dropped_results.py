@@ -1,4 +1,5 @@
-"""Results that nothing reads: `scores.masked_fill(mask, -inf)` changes nothing by itself, and dropout of the scores replaces the result of softmax.
+"""Results that nothing reads: `scores.masked_fill(mask, -inf)` and `self.norm(x)` change nothing by themselves, and dropout of the scores replaces the
+result of softmax.
 
 Without its mask an attention may still be right as another part, and without dropout the second mistake has no effect.
 """
@@ -19,9 +20,13 @@ TEXTS = Texts("diagnosis")
 
 
 def dropped_result_cause(subject: Subject) -> Cause | None:
-    """Return the cause for a masking, or a softmax before dropout, whose result is dropped; None if there is none."""
+    """Return the cause for a masking, a norm, or a softmax before dropout, whose result is dropped; None if there is none."""
     tree = definitions(parsed(subject.text)).get(subject.name)
+    norms = set() if tree is None else {*_norms(tree)}
     for node in () if tree is None else ast.walk(tree):
+        match node:
+            case ast.Expr(ast.Call(func=ast.Attribute(ast.Name("self"), name)) as dropped) if name in norms:
+                return _cause(TEXTS["norm_dropped"], dropped, node.lineno, TEXTS["use_the_result"])
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_masking(node.value):
             return _cause(TEXTS["result_dropped"], node.value, node.lineno)
         for masked, line in _overwritten(getattr(node, "body", None)):
@@ -34,6 +39,14 @@ def dropped_result_cause(subject: Subject) -> Cause | None:
 def _cause(says: Message, dropped: ast.expr, line: int, fix: Message = TEXTS["assign_the_result"]) -> Cause:
     written = ast.unparse(dropped)
     return Cause("result_dropped", says.format(code=written), fix.format(code=written), EMPTY, line=line)
+
+
+def _norms(tree: ast.AST) -> Iterator[str]:
+    """Yield the attributes of a class that hold a norm of a library, whose call changes nothing in place: `self.norm = nn.LayerNorm(width)`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Attribute(ast.Name("self"), name)], ast.Call(func=ast.Attribute(ast.Name("nn"), "LayerNorm" | "RMSNorm"))):
+                yield name
 
 
 def _replaced_by_dropout(body: object) -> Iterator[tuple[ast.expr, int]]:

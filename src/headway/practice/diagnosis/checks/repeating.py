@@ -57,12 +57,18 @@ VARYING = r"(?i)drop|rand|bernoulli|uniform|normal\(|choice|noise|multinomial|ca
 """Pattern of the source of a class whose calls may differ: it draws numbers, makes layers, or stores something in itself."""
 
 
+DROPS_NOTHING = r"(?mi)^\s*\w*drop\w*\s*(:\s*float\s*)?=\s*0(\.0*)?\s*$"
+"""Pattern of a setting by which nothing is dropped, which a config has: `attention_dropout = 0.0`."""
+
+
 def may_vary(subject: Subject) -> bool:
     """Return True if the methods of a class, apart from constructors, and what they use may draw numbers or keep a state."""
     own = parsed(subject.own_source)
     methods = [node for node in functions_in(own) if node.name not in CONSTRUCTORS]
     return (
-        not methods or any(re.search(VARYING, ast.unparse(each)) for each in methods) or bool(re.search(r"(?i)drop", subject.used_source))
+        not methods
+        or any(re.search(VARYING, ast.unparse(each)) for each in methods)
+        or bool(re.search(r"(?i)drop", re.sub(DROPS_NOTHING, "", subject.used_source)))
     )
 
 

@@ -51,10 +51,16 @@ def mixed_layout_cause(subject: Subject) -> Cause | None:
 
 
 def with_fitting_tables(verdict: Verdict, others: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on correct tables, as wrong if every rotation among the others needs the other layout; any other verdict as it is."""
+    """Return the verdict on correct tables, as wrong if every correct rotation among the others needs the other layout; any other verdict as it is."""
     if verdict.exercise != "rotary_tables" or not verdict.is_correct:
         return verdict
-    rotations = {layout: each.subject for each in others if each.exercise == "rotary" for layout in LAYOUTS if layout in each.notes}
+    rotations = {
+        layout: each.subject
+        for each in others
+        if each.exercise == "rotary" and each.is_correct
+        for layout in LAYOUTS
+        if layout in each.notes
+    }
     own = _layout(verdict)
     if own is None or not rotations or own in rotations:
         return verdict

@@ -253,11 +253,15 @@ RANDOM_KEYS = r"(\w*_)?(keys?|rngs?)"
 
 
 def random_keys(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return the required parameters of a module of JAX, or of a function of trees that draws by JAX, that take random numbers, with values."""
+    """Return the parameters of a module of JAX, or of a function of trees that draws by JAX, that take random numbers, with values.
+
+    They are required ones, and `rngs: nnx.Rngs = None`, without which a layer of nnx cannot be made.
+    """
     is_module = any(base.__module__.partition(".")[0] in ("equinox", "flax") for base in inspect.getmro(cast(type, subject.value)))
     if not (is_module or re.search(DRAWN_BY_JAX, subject.used_source)):
         return {}
-    return {each.name: random_key(each.name) for each in parameters if each.default is each.empty and re.fullmatch(RANDOM_KEYS, each.name)}
+    needed = [each.name for each in parameters if each.default is each.empty or (each.default is None and "Rngs" in str(each.annotation))]
+    return {name: random_key(name) for name in needed if re.fullmatch(RANDOM_KEYS, name)}
 
 
 def _one_key() -> AbstractContextManager[None]:

@@ -27,6 +27,9 @@ MADE_MASK = r"def \w*(causal|subsequent|look_?ahead)_?mask"
 CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 """Pattern of the source of an attention that masks later positions by itself."""
 
+OF_WIDTH = r"_?(dim|width|size|features|channels|emb)"
+"""Pattern of what follows `kv` in the name of a width, which may be that of another sequence and says nothing of groups of heads."""
+
 SHIFTS = (
     r"^shift|(?<!already )(?<!already_)(?<!pre-)(?<!pre)\bshift(s|ed)? (the |them|both|by|logits|labels|targets|inside|internally|token)"
 )
@@ -68,7 +71,7 @@ def _attentions(subject: Subject) -> list[str]:
         return _causal(subject) if "causal" in subject.name.lower() else [BARE]
     words = " ".join(each.name.lower() for each in subject.parameters)
     text = subject.code
-    if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text, re.IGNORECASE):
+    if re.search(rf"kv(?!{OF_WIDTH})|group", words) or re.search(r"kv_?heads?|kv_?groups?", text, re.IGNORECASE):
         return ["grouped_query_attention", "causal_self_attention", PROJECTED]
     if _num_sequences(subject) >= 2:
         return [PROJECTED, "cross_attention", "self_attention"]

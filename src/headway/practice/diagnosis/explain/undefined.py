@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.classes.constructing import INHERITED, METHODS
 from headway.practice.diagnosis.classes.variables import codes_of
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
@@ -23,8 +23,12 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 MODULE = ("torch.nn.modules.module", "Module")
+NNX = "flax.nnx."
+"""Start of the names of the modules that define the base classes of `flax.nnx`."""
 UNSET = r"'(\w+)' object has no attribute '(\w+)'"
 """Pattern of the message of an AttributeError."""
+UNBOUND = "cannot access local variable '{}' where it is not associated with a value"
+"""Message of an UnboundLocalError."""
 DYNAMIC = frozenset(("setattr", "__dict__", "globals", "exec"))
 """Names of what defines others without naming them."""
 
@@ -52,22 +56,58 @@ def undefined(subject: Subject) -> Cause | None:
         return None
     known, codes = _globals(subject, nodes), _running(subject)
     names = ((line, NameError(f"name '{name}' is not defined")) for name, line in _read_globals(codes) if name not in known)
-    line, error = min([*names, *_unset_attributes(subject, codes, nodes)], key=lambda each: each[0], default=(0, None))
+    found = [*names, *_unset_attributes(subject, codes, nodes), *_unbound(codes, nodes)]
+    line, error = min(found, key=lambda each: each[0], default=(0, None))
     if error is None:
         return None
     place = TEXTS["at_line"].format(written=line_in(subject, line))
     says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
-    fix = TEXTS["define_name" if isinstance(error, NameError) else "make_call_work"]
+    fix = TEXTS["define_name" if type(error) is NameError else "make_call_work"]
     return Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=line)
 
 
+def _unbound(codes: Sequence[CodeType], nodes: Sequence[ast.AST]) -> Iterator[tuple[int, NameError]]:
+    """Yield the local variables that a function always reads before anything assigns them, with their lines: `mask = pad(mask)`."""
+    starts = {code.co_firstlineno for code in codes}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and min([node.lineno, *(each.lineno for each in node.decorator_list)]) in starts:
+            yield from ((line, UnboundLocalError(UNBOUND.format(name))) for name, line in _read_unbound(node))
+
+
+def _read_unbound(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the names that statements of a function read which always run, and that only they or later ones assign, with their lines."""
+    inner = [each for each in ast.walk(function) if each is not function]
+    if any(isinstance(each, ast.Global | ast.Nonlocal | ast.FunctionDef | ast.ClassDef) for each in inner):
+        return
+    left = {name for each in inner for name in defined_names(each)} - {each.arg for each in inner if isinstance(each, ast.arg)}
+    for statement in function.body:
+        parts = [*ast.walk(statement)]
+        bound = {name for each in parts for name in defined_names(each)}
+        if not any(isinstance(each, ast.comprehension | ast.NamedExpr) for each in parts) and _is_simple(statement):
+            yield from (
+                (each.id, each.lineno)
+                for each in parts
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in left
+            )
+        if any(isinstance(each, ast.Return | ast.Raise) for each in parts):
+            return
+        left -= bound
+
+
 def raises_when_made(subject: Subject) -> Cause | None:
-    """Return the cause of a name that nothing defines, in a statement that runs whenever an instance of a class is made; None if there is none."""
+    """Return the cause of a class that raises whenever it is used, or None.
+
+    It is a name that nothing defines, in a statement that runs whenever an instance is made, or a local variable that its call reads before it is assigned.
+    """
     cause, tree = undefined(subject), definitions(parsed(subject.text)).get(subject.name)
-    if cause is None or cause.name != "raises_NameError" or not isinstance(tree, ast.ClassDef):
+    if cause is None or not isinstance(tree, ast.ClassDef):
         return None
-    constructors = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
-    body = list(itertools.takewhile(_is_simple, constructors[-1].body)) if constructors else []
+    methods = {each.name: each.body for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in ("__init__", *INHERITED)}
+    body = [each for name in methods if name != "__init__" for each in methods[name]]
+    if cause.name == "raises_NameError":
+        body = list(itertools.takewhile(_is_simple, methods.get("__init__", ())))
+    elif cause.name != "raises_UnboundLocalError":
+        return None
     return cause if any(each.lineno <= (cause.line or 0) <= (each.end_lineno or 0) for each in body) else None
 
 
@@ -204,8 +244,9 @@ def _is_read_first(error: UnboundLocalError, subject: Subject, nodes: Sequence[a
 
 
 def sets_no_others(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, `object` and `torch.nn.Module`, whose instances hold nothing unknown."""
-    return owner.__module__ == subject.value.__module__ or owner is object or (owner.__module__, owner.__name__) == MODULE
+    """Return True for a class of the learner's file, `object` and the modules of PyTorch and nnx, whose instances hold nothing unknown."""
+    is_module = (owner.__module__, owner.__name__) == MODULE or owner.__module__.startswith(NNX)
+    return owner.__module__ == subject.value.__module__ or owner is object or is_module
 
 
 def _held_by_modules(owner: type) -> set[str]:
@@ -215,8 +256,9 @@ def _held_by_modules(owner: type) -> set[str]:
 
 
 def _is_known(owner: type, subject: Subject) -> bool:
-    """Return True for a class of the learner's file, of PyTorch or of Python, whose attributes are all known."""
-    return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
+    """Return True for a class of the learner's file, of PyTorch, nnx or Python, whose attributes are all known."""
+    is_library = owner.__module__.partition(".")[0] in ("builtins", "torch") or owner.__module__.startswith(NNX)
+    return owner.__module__ == subject.value.__module__ or is_library
 
 
 def defined_names(node: ast.AST) -> list[str]:
