@@ -278,7 +278,7 @@ def _unannotated(file: File, tree: ast.stmt) -> Iterator[Impossible]:
                 yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=statement.lineno), statement, written)
 
 
-CONSTRUCTORS = r"_*(init|inti|int|iint|innit|inits)_*"
+MISNAMED = r"_*(init|inti|int|iint|innit|inits)_*"
 """Pattern of the names that are slips of that of the constructor."""
 
 
@@ -297,7 +297,7 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
     read = {each.attr for each in file.nodes if isinstance(each, ast.Attribute)}
     for each in methods:
         calls_base = any(ast.unparse(node) == "super().__init__()" for node in ast.walk(each))
-        if calls_base and re.fullmatch(CONSTRUCTORS, each.name) and each.name not in read:
+        if calls_base and re.fullmatch(MISNAMED, each.name) and each.name not in read:
             says = TEXTS["misnamed_constructor"].format(name=each.name)
             fix = TEXTS["write_instead"].format(written="def __init__")
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
