@@ -143,15 +143,17 @@ A tokenizer defines its own methods, an optimizer its step and a layer its outpu
 """
 
 
-def base_in_place(path: str) -> type[AbsentBase] | None:
+def base_in_place(path: str, *, uses_torch: bool) -> type[AbsentBase] | None:
     """Return the class in place of an absent base class with this full name; None for another one, and for a layer of a file that may use torch's.
 
     A layer or an optimizer must be in a file of a folder: `from .base import Optimizer`, not `package.Optimizer`, which others may publish.
+
+    uses_torch   True for a file that imports PyTorch
     """
     folders, _, name = path.rpartition(".")
     found = next((base for pattern, base in BASES.items() if re.fullmatch(pattern, name, re.IGNORECASE)), None)
     is_published = found is not AbsentBase and "." not in folders
-    return None if is_published or (found is AbsentLayer and "torch" in sys.modules) else found
+    return None if is_published or (found is AbsentLayer and uses_torch) else found
 
 
 OF_ACTIVATIONS = r"_?get_(act(ivation)?|nonlinearity)(_(fn|func|function|layer))?"

@@ -157,7 +157,7 @@ class Placeholder:
             return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (_held(BASES[self._package]),)
-        base = None if is_published(self._path) else base_in_place(self._path)
+        base = None if is_published(self._path) else base_in_place(self._path, uses_torch=_uses_torch())
         if base is not None:
             return (base,)
         raise self._error()
@@ -266,13 +266,20 @@ def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
 
 
 def _importing() -> FrameType | None:
-    """Return the frame whose import is carried out now."""
+    """Return the frame of the file that is executed now."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (
         "importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(str(Path(__file__).parent))
     ):
         frame = frame.f_back
     return frame
+
+
+def _uses_torch() -> bool:
+    """Return True if the file that is executed now has imported PyTorch, whose modules may be the base of an absent layer."""
+    frame = _importing()
+    values = [] if frame is None else [*frame.f_globals.values()]
+    return any(isinstance(each, ModuleType) and each.__name__.partition(".")[0] == "torch" for each in values)
 
 
 def _needed_by_importing() -> list[str]:
