@@ -7,6 +7,9 @@ import re
 import pytest
 
 from headway.practice.diagnosis.checks.repeating import DROPS_NOTHING
+from headway.practice.diagnosis.doubt import settled
+from headway.practice.diagnosis.files import load_module, with_exercises
+from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 
 ATTENTION = """
@@ -59,9 +62,9 @@ def apply_rotary_emb(x, cos, sin):
 )
 def test_tables_are_not_accused_because_of_a_rotation_that_is_not_right(tmp_path, joined, is_right):
     pytest.importorskip("torch")
-    path = tmp_path / "mine.py"
-    path.write_text(ROTATION.replace("JOINED", joined))
-    found = {each.subject: each for each in check_file(path)}
+    path, text = tmp_path / "mine.py", ROTATION.replace("JOINED", joined)
+    path.write_text(text)
+    found = {each.subject: each for each in settled(verdicts(list(with_exercises(load_module(path, text), text))))}
     assert found["build_rope_cache"].is_correct
     assert found["apply_rotary_emb"].is_correct == is_right
 
