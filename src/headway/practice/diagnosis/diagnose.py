@@ -47,7 +47,7 @@ from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.of_use import cause_of_use
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.undefined import undefined
-from headway.practice.diagnosis.reading.missing import absent_ids, absent_parts
+from headway.practice.diagnosis.reading.missing import absent_constants, absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
@@ -374,7 +374,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []
     writes += [TEXTS["needs_mask"]] if trial.needs_mask else []
     writes += [TEXTS["parts_absent"].format(names=", ".join(absent))] if absent else []
-    ids = ", ".join(f"{name} = {value}" for name, value in absent_ids(subject).items())
+    ids = ", ".join(f"{name} = {value}" for name, value in absent_constants(subject).items())
     writes += [TEXTS["ids_absent"].format(ids=ids)] if ids else []
     initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
     remarks = [

@@ -116,12 +116,11 @@ def _returns_operand(repair: Repair, call: Call) -> bool:
     if call.subject.value is None:
         return False
     functions = [each for each in ast.walk(parsed(call.subject.text)) if isinstance(each, ast.FunctionDef | ast.Lambda)]
-    for edit in repair.edits:
-        old, new = replaced_text(call.subject.text, edit), edit.replacement.strip()
-        name = new.removeprefix("return ").strip()
-        around = [each for each in functions if edit.cell is None and each.lineno <= edit.line <= (each.end_lineno or 0)]
+    for edit in (each for each in repair.edits if each.cell is None):
+        old, name = replaced_text(call.subject.text, edit), edit.replacement.strip().removeprefix("return ").strip()
+        around = [each for each in functions if each.lineno <= edit.line <= (each.end_lineno or 0)]
         operands = {each.name for each in call.subject.parameters} | {each.arg for function in around for each in function.args.args}
-        if edit.cell is None and name in operands and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.|{CONSTANT}", old):
+        if name in operands and re.search(rf"\b{name}\b.*\(|\(.*\b{name}\b|\b{name}\.|{CONSTANT}", old):
             return True
     return False
 

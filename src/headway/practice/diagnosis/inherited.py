@@ -123,6 +123,7 @@ def _made_by(subject: Subject) -> Iterator[str]:
 
 
 def _made_in(tree: ast.AST | None) -> Iterator[str]:
+    """Yield the names of the classes that the constructor in a definition makes whatever its arguments are; none for no class."""
     body = tree.body if isinstance(tree, ast.ClassDef) else []
     for function in body:
         if isinstance(function, ast.FunctionDef) and function.name in CONSTRUCTORS:

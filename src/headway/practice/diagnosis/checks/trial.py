@@ -290,8 +290,7 @@ class Trial:
 
     def is_of_mistake(self, probe: Probe, answer: Any) -> bool:
         """Return True if any known mistake explains this output, which is not kept."""
-        each_expected = (self.expected(probe, (each,)) for each in self._near(probe, answer))
-        return any(is_same(answer, expected, max(precision(answer), precision(expected))) for expected in each_expected)
+        return any(_is_equal(answer, self.expected(probe, (each,))) for each in self._near(probe, answer))
 
     def _near(self, probe: Probe, answer: Any) -> Iterable[Mistake]:
         """Return the known mistakes without those whose output is far from this one; all are compared at once."""
@@ -378,9 +377,12 @@ class Trial:
         """Return True if one output equals that of the definition with these mistakes."""
         expected = self.expected(probe, mistakes)
         rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
-        return self.memory.compared.get(
-            answer, expected, self.decimals, lambda: is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
-        )
+        return self.memory.compared.get(answer, expected, self.decimals, lambda: _is_equal(answer, expected, rounding))
+
+
+def _is_equal(answer: Any, expected: Any, rounding: float = 0.0) -> bool:
+    """Return True if an output equals another one in the coarser precision of the two."""
+    return is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
 
 
 def _is_square(probe: Probe) -> bool:

@@ -365,7 +365,7 @@ def _absent_parts(module: ModuleType | None, code: str) -> list[str]:
     ]
 
 
-def absent_ids(subject: Subject) -> dict[str, int | str]:
+def absent_constants(subject: Subject) -> dict[str, int | str]:
     """Return the ids of special tokens, and expressions for words, in a subject's source whose values are usual ones because the author's file is absent."""
     named = _named_in(subject.module, subject.code)
     return {name: value for name, value in named.items() if isinstance(value, AbsentId | AbsentPattern)}

@@ -180,11 +180,11 @@ def _found(program: Program, searches: Sequence[Search], extent: Extent) -> Repa
     firsts: list[list[tuple[int, Change]]] = []
     for search, of_second in zip(searches, left, strict=True):
         search.work = max(search.work, 0.0) + of_second
-        firsts.append(_firsts(search))
+        likely = _firsts(search)
         if not extent.is_doubted:
-            explained = [(0, change) for change in search.explained[:MAX_FIRST_EXPLAINED]]
-            firsts[-1] = [*explained, *(each for each in firsts[-1] if all(each[1] is not change for _, change in explained))]
-            firsts[-1] += [(0, change) for change in _using_what_is_unused(search) if all(change is not each for _, each in firsts[-1])]
+            explained, using = search.explained[:MAX_FIRST_EXPLAINED], _using_what_is_unused(search)
+            likely = _distinct([*((0, change) for change in explained), *likely, *((0, change) for change in using)])
+        firsts.append(likely)
         if (found := _second(search, firsts[-1], is_stepwise=extent.is_doubted)) is not None:
             return _repair(program, search, found, sum(each.num_done for each in searches))
     possible = [(search, first) for search, each in zip(searches, firsts, strict=True) for _, first in each]
@@ -361,6 +361,14 @@ def _firsts(search: Search) -> list[tuple[int, Change]]:
             if same[kind] <= MAX_SAME:
                 ranked.append((-num_right, -len(reached), -share, place, change))
     return [(-each[0], each[4]) for each in sorted(ranked, key=lambda each: each[:4])[:MAX_FIRST]]
+
+
+def _distinct(firsts: Iterable[tuple[int, Change]]) -> list[tuple[int, Change]]:
+    """Return first changes, with their numbers, without those that come again later."""
+    found: dict[int, tuple[int, Change]] = {}
+    for num_right, change in firsts:
+        found.setdefault(id(change), (num_right, change))
+    return [*found.values()]
 
 
 def _using_what_is_unused(search: Search) -> list[Change]:
