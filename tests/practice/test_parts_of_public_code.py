@@ -32,6 +32,7 @@ from tests.practice.public import (
     numbered_axes,
     operands,
     own_arrays,
+    own_attention,
     own_settings,
     own_training,
     settings,
@@ -80,6 +81,7 @@ MODULES = (
     named_values,
     callers,
     given_places,
+    own_attention,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

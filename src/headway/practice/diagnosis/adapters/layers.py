@@ -88,7 +88,20 @@ def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Ins
         found += [call for call in calls if call.assignment.roles]
         if not (found or has_unset):  # it has no parts to replace
             break
-    return found
+    return found or _around_calls(subject, exercise, library, spec)
+
+
+OWN_ATTENTION = r"softmax\(|scaled_dot_product_attention\("
+"""Pattern of the source of a layer that computes its attention itself."""
+
+
+def _around_calls(subject: Subject, exercise: Exercise, library: str, spec: Submodule) -> list[InstanceCall]:
+    """Return the calls of a layer that computes its attention itself, with ready-made norms and feed-forward, and without rotary positions."""
+    if re.search(OWN_ATTENTION, subject.own_source) is None:
+        return []
+    around, is_unrotated = replace(spec, is_around=True), re.search(ROTARY_SOURCE, subject.own_source, re.IGNORECASE) is not None
+    calls = instance_calls(subject, exercise, library, layer_assignments, around, is_unrotated=is_unrotated)
+    return [call for call in calls if any(role.endswith("query_weight") for role in call.assignment.roles)]
 
 
 UNPACKED = r"(?m)^ *\(?(\w+(?: *, *\w+)+)\)? *= *self\.\w*(?:att|mha)\w*\("

@@ -70,7 +70,7 @@ MAX_FAILED = 8
 """Number of probes for whose sizes no instance can be constructed after which no others are tried."""
 
 NOT_PARAMETERS = TEXTS["not_parameters"]
-PARTS_REPLACED = TEXTS["parts_replaced"]
+PARTS_REPLACED = {False: TEXTS["parts_replaced"], True: TEXTS["parts_around"]}
 UNROTATED = TEXTS["unrotated"]
 EACH_CALL_ANEW = TEXTS["each_call_anew"]
 ONE_SIZE = TEXTS["one_size"]
@@ -141,7 +141,7 @@ class InstanceCall(Call):
         """Return notes on fused weights, and on weights that are not parameters."""
         instance = next(iter(self.made.values()), None)
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
-        wired = [PARTS_REPLACED] if self.construction.wired is not None else []
+        wired = [PARTS_REPLACED[self.construction.wired.is_around]] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
         kept = [EACH_CALL_ANEW] if self.keeps_cache else []
         kept += [ONE_SIZE] if collide([contents for _, contents in self.tables.values()]) else []
@@ -421,7 +421,8 @@ class InstanceCall(Call):
     @property
     def _widening(self) -> int:
         """Factor between the widths in the constructor and in the call."""
-        return 1 if self.construction.wired is None or self.construction.wired.kind == "block" else WIDENING
+        wired = self.construction.wired
+        return 1 if wired is None or wired.kind == "block" or wired.is_around else WIDENING
 
     def _wire(self, instance: Any, spec: Submodule, arguments: Mapping[str, Any]) -> None:
         """Replace the instance's parts, or its blocks."""

@@ -69,6 +69,7 @@ class Submodule:
     activation    name of the feed-forward's activation
     operands      names of the operands of the attention that it replaces, in their order
     is_stepwise   True for a block that gets one token at a time, with the number of those before it
+    is_around     True for the parts of a layer that computes its attention itself, which is kept
     """
 
     width: int
@@ -80,6 +81,7 @@ class Submodule:
     activation: str = "relu"
     operands: tuple[str, ...] = ()
     is_stepwise: bool = False
+    is_around: bool = False
 
     def size(self, name: str) -> int | None:
         """Return the size that a name means; None if it means none of a part."""

@@ -195,7 +195,8 @@ def wire(module: Any, spec: Submodule, library: str) -> None:
         module.replace_parts(partial(_ready_made, spec, library), _check_flax)
         return
     parts = list(parts_of(module))
-    _check([kind for *_, kind in parts], [part for *_, part, _ in parts])
+    kept: list[Kind] = ["attention"] if spec.is_around else []
+    _check([*kept, *(kind for *_, kind in parts)], [part for *_, part, _ in parts])
     for owner, name, part, kind in parts:
         is_causal = spec.is_causal or (kind == "attention" and _is_made_causal(part))
         put(owner, name, replace(spec, kind=kind, operands=_operands_of(part), is_causal=is_causal).made(library))
