@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.exercises import bpe_encode, bpe_train
 from headway.practice.exercises.bpe_encode import pairs
 from headway.practice.recipes.byte_pairs import as_bytes, cut, in_ids, merged, vocabulary
@@ -103,6 +103,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), TEXTS["characters_was_trained"], caution=LOST),
         Probe("trained, tokens that end alike", trained(CORPORA[4], 3, CORPORA[4])),
         Probe("trained, underscore", trained(CORPORA[1], 2, "x_y"), TEXTS["characters_was_trained"], caution=LOST),
+        Probe("trained, frequent pairs", trained(NUM_COPIES * CORPORA[3], 2, "bc")),
         Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII, caution=LOST),
         Probe("order matters", {"text": "hello hell he", "merges": hello}),
         Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
@@ -113,6 +114,9 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+NUM_COPIES = 64
+"""Number of copies of a text in which every pair is frequent."""
+
 CORPORA = (
     "ddbaaaadddcdddddddddddda",
     "cecaaaecaecaecaecaecabaaaaecadaaaa",
@@ -121,6 +125,26 @@ CORPORA = (
     "acacdccbdcacacccdacbabcdaadbcc",
 )
 """Texts in whose first merges one pair is always more frequent than all others."""
+
+
+def _frequent(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with copies of the corpus, in which no pair is rare; None if other pairs would be merged."""
+    corpus, count = inputs.get("corpus") or "", inputs.get("num_merges", 0)
+    if not corpus or len(corpus) >= NUM_COPIES:
+        return inputs
+    longer = corpus * NUM_COPIES
+    return inputs | {"corpus": longer} if bpe_train.definition(longer, count) == bpe_train.definition(corpus, count) else None
+
+
+RARE = optional(
+    Convention(
+        TEXTS["leaves_rare_pairs"],
+        _frequent,
+        role="corpus",
+        source=r"\b\w*(count|freq)\w*(\[\w+\])? *(<= *([2-9]|\d{2,})|< *([3-9]|\d{2,}))\b",
+    )
+)
+"""A training that ends at a least number of counts of its own."""
 
 EXERCISE = Exercise(
     name="bpe_tokenizer",
@@ -136,7 +160,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(bpe_encode.WHOLE,),
+    conventions=(bpe_encode.WHOLE, RARE),
     calls="tokenizer",
     is_trained_through=False,
 )
