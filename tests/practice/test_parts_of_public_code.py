@@ -35,6 +35,7 @@ from tests.practice.public import (
     own_attention,
     own_settings,
     own_training,
+    pieces,
     settings,
     single_sequences,
     stacks,
@@ -82,6 +83,7 @@ MODULES = (
     callers,
     given_places,
     own_attention,
+    pieces,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

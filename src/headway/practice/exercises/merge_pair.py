@@ -129,6 +129,21 @@ def _of_symbols(answer: Any, inputs: Inputs) -> Any:
     return numpy.array([_id_of(each, inputs["pair"], inputs["new_id"]) for each in symbols]) if is_known else answer
 
 
+def _piece(token: int) -> str:
+    """Return an id as a piece inside of a word, as WordPiece marks it."""
+    return f"##{_symbol(token)}"
+
+
+def _of_pieces(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of the only word of a corpus of pieces; the output itself if it is no such corpus."""
+    answer = [*answer.values()] if isinstance(answer, dict) and all(isinstance(each, list | tuple) for each in answer.values()) else answer
+    word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
+    word = word.split(" ") if isinstance(word, str) and " " in word else word
+    pieces = [word] if isinstance(word, str) else word
+    is_known = isinstance(pieces, list | tuple) and all(isinstance(each, str) and each.startswith("##") for each in pieces)
+    return _of_symbols([[each.removeprefix("##") for each in pieces]], inputs) if is_known else answer
+
+
 def _of_one_word(answer: Any, inputs: Inputs) -> Any:
     """Return the only sequence of a list; the output itself if it has another form."""
     answer = _without_token(answer)
@@ -161,6 +176,8 @@ CORPORA = (
 BYTES = r"\bbytes\b"
 """Pattern of the source of a function whose symbols are bytes, as in Stanford's CS336."""
 OF_BYTES = (lambda word: [word], lambda word: {tuple(word): 3}, lambda word: word, tuple)
+OF_PIECES = r"\[2:\]|##"
+"""Pattern of the source of a function that leaves out the mark of a piece inside of a word, as WordPiece does."""
 
 FORMS = optional(
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
@@ -170,6 +187,11 @@ FORMS = optional(
     Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(_by_word), frequencies={"word": 3}), _of_symbols, role="frequencies"),
     *(Convention(TEXTS["takes_two_symbols"], _parted(_as_symbols(made)), _of_symbols, role="second") for made in CORPORA),
     Convention(encode=_parted(dict), role="second"),
+    *(Convention(TEXTS["takes_pieces"], _as_symbols(made, _piece), _of_pieces, without="new_id", source=OF_PIECES) for made in CORPORA),
+    *(
+        Convention(TEXTS["takes_pieces"], _parted(_as_symbols(made, _piece)), _of_pieces, role="second", source=OF_PIECES)
+        for made in CORPORA
+    ),
     *(Convention(TEXTS["takes_bytes"], _as_symbols(made, _byte_symbol), _of_symbols, without="new_id", source=BYTES) for made in OF_BYTES),
 )
 
