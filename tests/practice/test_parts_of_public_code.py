@@ -26,6 +26,7 @@ from tests.practice.public import (
     keys_and_lengths,
     layers,
     masks_and_positions,
+    named_otherwise,
     named_values,
     noise_and_padding,
     norms,
@@ -84,6 +85,7 @@ MODULES = (
     given_places,
     own_attention,
     pieces,
+    named_otherwise,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -109,6 +111,13 @@ def test_right_programs_are_correct(tmp_path, program: Program):
     assert verdict is not None
     assert verdict.is_correct, verdict
     assert verdict.exercise == program.part
+
+
+def test_tables_of_few_rows_are_not_accused(tmp_path):
+    program = Program("SegmentEmbedding", "embed", named_otherwise.TABLES)
+    verdict = verdict_on(tmp_path, program, program.text)
+    assert verdict is not None
+    assert verdict.status == "could not run"
 
 
 @pytest.mark.slow

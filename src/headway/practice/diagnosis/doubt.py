@@ -117,6 +117,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _lacks_own_array(verdict)
         or _rotates_groups(verdict)
         or _is_given_nothing(verdict)
+        or _has_fixed_rows(verdict)
         or may_take_vectors(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
@@ -206,6 +207,13 @@ def _is_given_nothing(verdict: Verdict) -> bool:
     """Return True if a subject raised because it was given an array without elements, in place of a weight that its part does not have."""
     error = raised(verdict, ("could not run", "wrong"))
     return isinstance(error, IndexError) and re.search(r"axis \d with size 0\b", str(error)) is not None
+
+
+def _has_fixed_rows(verdict: Verdict) -> bool:
+    """Return True if a table whose class takes no number of rows, such as that of two segments, has no row for an id."""
+    error, call = raised(verdict, ("could not run", "wrong")), verdict.trial.call if verdict.trial is not None else None
+    is_table = verdict.exercise == "embed" and isinstance(call, InstanceCall) and call.construction.config is None
+    return is_table and isinstance(error, IndexError) and not call.construction.constructor.takes("vocab_size")
 
 
 OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")

@@ -175,8 +175,17 @@ def _causal(subject: Subject) -> list[str]:
     return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required or is_made else [])]
 
 
+OVER_LAYERS = r"for \w+ in self\.\w+:"
+"""Pattern of the source of a class that calls one layer after the other."""
+
+
 def _blocks(subject: Subject) -> list[str]:
-    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions, or whose constructor may be given a mask."""
+    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions, or whose constructor may be given a mask.
+
+    A class that makes several layers and calls one after the other is a stack.
+    """
+    if re.search(STACKS, subject.own_source) and re.search(OVER_LAYERS, subject.code):
+        return ["encoder_stack", "decoder_stack"] if _num_sequences(subject) > 1 else ["encoder_stack"]
     text, names = subject.own_source, "\n".join(vars(subject.module)) if subject.module is not None else ""
     patterns = ((SEES_ALL[1].called, subject.name), (SEES_ALL[1].source, text), (SEES_ALL[1].file_names, names))
     is_open = all(re.search(pattern or "", each, re.IGNORECASE) for pattern, each in patterns)
@@ -189,10 +198,18 @@ def computes_waves(subject: Subject) -> bool:
     return re.search(r"(?<!a)(sin|cos)\(", without_comments(subject.used_source)) is not None
 
 
+def _is_library_table(value: Any) -> bool:
+    """Return True for a class that leaves the whole computation to a library's table, its base."""
+    rows = next((base for base in value.__mro__ if base.__name__ in ("Embedding", "Embed")), None)
+    return rows is not None and rows is not value and not {"forward", "__call__"} & vars(value).keys()
+
+
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
 
     def parts(subject: Subject) -> list[str]:
+        if _is_library_table(subject.value):
+            return ["embed"]
         text = without_comments(subject.used_source).replace(subject.name, "")
         names = " ".join(each.name.lower() for each in subject.parameters)
         has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names))
