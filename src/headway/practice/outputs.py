@@ -54,6 +54,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
     if isinstance(answer, Raised) or isinstance(expected, Raised):
         return isinstance(answer, Raised) and isinstance(expected, Raised) and isinstance(answer.error, SHAPE_ERRORS)
     if isinstance(expected, tuple):
+        answer = tuple(answer) if isinstance(answer, numpy.ndarray) and answer.ndim > 1 else answer  # a list of arrays
         return (
             isinstance(answer, tuple)
             and len(answer) == len(expected)

@@ -32,8 +32,8 @@ class SwiGLU(nn.Module):
 
 def apply_rope(q, k, freqs_cis):
     table = freqs_cis[None, : q.shape[1], None]
-    turned = (torch.view_as_complex(each.float().reshape(*each.shape[:-1], -1, 2)) * table for each in (q, k))
-    return tuple(torch.view_as_real(each).flatten(3) for each in turned)
+    turned = [torch.view_as_complex(each.float().reshape(*each.shape[:-1], -1, 2)) * table for each in (q, k)]
+    return [torch.view_as_real(each).flatten(3) for each in turned]
 
 
 class DecoderLayer(nn.Module):
@@ -93,6 +93,7 @@ class TransformerBlock(nn.Module):
 """
 
 PROGRAMS = (
+    Program("apply_rope", "rotary", ROTARY_LAYER, (("for each in (q, k)]", "for each in (q, q)]"),)),
     Program(
         "DecoderLayer",
         "encoder_layer",
