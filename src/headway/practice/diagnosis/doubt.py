@@ -212,8 +212,9 @@ def _is_given_nothing(verdict: Verdict) -> bool:
 def _has_fixed_rows(verdict: Verdict) -> bool:
     """Return True if a table whose class takes no number of rows, such as that of two segments, has no row for an id."""
     error, call = raised(verdict, ("could not run", "wrong")), verdict.trial.call if verdict.trial is not None else None
-    is_table = verdict.exercise == "embed" and isinstance(call, InstanceCall) and call.construction.config is None
-    return is_table and isinstance(error, IndexError) and not call.construction.constructor.takes("vocab_size")
+    if verdict.exercise != "embed" or not isinstance(call, InstanceCall) or call.construction.config is not None:
+        return False
+    return isinstance(error, IndexError) and not call.construction.constructor.takes("vocab_size")
 
 
 OTHER_LIBRARIES = ("tinygrad", "tensorflow", "paddle", "mindspore", "keras", "jittor", "oneflow", "mxnet")
