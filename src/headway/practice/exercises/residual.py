@@ -79,8 +79,18 @@ def _called(inputs: Inputs) -> Inputs:
     return inputs | {"sublayer": inputs["sublayer"](inputs["x"])}
 
 
-NO_SUBLAYER = rf"^(?!({'|'.join(('sublayer', *ROLES.called('sublayer')))})$)"
+OF_SUBLAYER = "|".join(("sublayer", *ROLES.called("sublayer")))
+
+NO_SUBLAYER = rf"^(?!({OF_SUBLAYER})$)"
 """Pattern of the names of operands that do not say that they are a sublayer."""
+
+ADDS_SUBLAYER = (
+    rf"\A(?=(?s:.*)(\+ *(\w+\.)*(\w+\()?({OF_SUBLAYER})\b(?! *[(.\[])|[(=] *({OF_SUBLAYER}) *\+))(?!(?s:.*)(?<!\.)\b({OF_SUBLAYER}) *\()"
+)
+"""Pattern of a source that adds its sublayer, without calling it: what it takes is an array."""
+
+NO_LAMBDA = r"\A(?!(?s:.*)\blambda\b)"
+"""Pattern of a file that hands no function over where it is called."""
 
 
 def _with_norm(inputs: Inputs) -> Inputs | None:
@@ -160,6 +170,7 @@ EXERCISE = Exercise(
             Convention(role="sublayer"),
             Convention(TEXTS["takes_output"], _output, role="output"),
             Convention(TEXTS["takes_output"], _called, role="sublayer", named=NO_SUBLAYER),
+            Convention(TEXTS["takes_output"], _called, role="sublayer", source=ADDS_SUBLAYER, file_source=NO_LAMBDA),
         ),
         optional(Convention(TEXTS["takes_norm"], _with_norm, role="norm")),
         RETURNS,
