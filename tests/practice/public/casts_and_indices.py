@@ -113,4 +113,43 @@ def sample(probabilities, p=0.2):
         (("[::-1]", ""), ("> p) + 1", "> p)")),
     ),
 )
+PROGRAMS += (
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+from typing import Any
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+class MLP(nn.Module):
+    config: Any
+
+    def setup(self):
+        self.fc = nn.Dense(4 * self.config.n_embd, use_bias=self.config.bias, param_dtype=jnp.float32, dtype=jnp.bfloat16)
+        self.proj = nn.Dense(self.config.n_embd, use_bias=self.config.bias, param_dtype=jnp.float32, dtype=jnp.bfloat16)
+
+    def __call__(self, x):
+        return self.proj(jax.nn.gelu(self.fc(x)))
+""",
+        (("jax.nn.gelu(self.fc(x))", "self.fc(x)"),),
+    ),
+    Program(
+        "attention",
+        "scaled_dot_product_attention",
+        """
+import math
+import torch.nn.functional as F
+
+def attention(q, k, v, dropout_module=None, is_causal=False, mask=None):
+    att = q @ k.transpose(-2, -1) * (1.0 / math.sqrt(k.size(-1)))
+    if is_causal:
+        att = att.masked_fill(mask[:, :, : k.size(-2), : k.size(-2)] == 0, float("-inf"))
+    att = dropout_module(F.softmax(att, dim=-1))
+    return att @ v
+""",
+        (("dim=-1", "dim=-2"), ('float("-inf")', "1e-9")),
+    ),
+)
 PROGRAMS += (Program("CausalAttention", "causal_self_attention", PROGRAMS[3].text, (("self.qkv(x)", "self.qkv(x * 2)"),)),)

@@ -17,12 +17,12 @@ def on_processor(tree: ast.Module, *, is_set: bool | None = None) -> ast.Module:
 
 
 def sets_dtype(tree: ast.AST) -> bool:
-    """Return True if a tree casts to half precision and takes the dtype of its weights from settings: `nn.Linear(…, dtype=config.dtype)`.
+    """Return True if a tree casts to half precision and takes the dtype of its weights from settings, or computes in another dtype than that of its weights.
 
-    The settings of a probe say float32, in which outputs can be compared.
+    For example `nn.Linear(…, dtype=config.dtype)` and `nn.Dense(…, param_dtype=jnp.float32, dtype=jnp.bfloat16)`: outputs can be compared in float32.
     """
     dumped = ast.dump(tree)
-    return re.search(HALF, dumped) is not None and re.search(DTYPE_OF_SETTINGS, dumped) is not None
+    return re.search(HALF, dumped) is not None and re.search(rf"{DTYPE_OF_SETTINGS}|arg='param_dtype'", dumped) is not None
 
 
 HALF = r"attr='b?float16'"
@@ -60,11 +60,17 @@ class _Processor(ast.NodeTransformer):
 
 
 class _SinglePrecision(ast.NodeTransformer):
-    """Removes `.to(torch.bfloat16)`."""
+    """Removes `.to(torch.bfloat16)`, and `dtype=jnp.bfloat16` of layers with a `param_dtype`."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if any(each.arg == "param_dtype" for each in node.keywords):
+            node.keywords = [each for each in node.keywords if each.arg != "dtype" or not _is_half(each.value)]
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "to" and len(node.args) == 1 and not node.keywords):
             return node
-        is_half = isinstance(node.args[0], ast.Attribute) and re.fullmatch("b?float16", node.args[0].attr)
-        return node.func.value if is_half else node
+        return node.func.value if _is_half(node.args[0]) else node
+
+
+def _is_half(node: ast.expr) -> bool:
+    """Return True for a dtype of half precision."""
+    return isinstance(node, ast.Attribute) and re.fullmatch("b?float16", node.attr) is not None
