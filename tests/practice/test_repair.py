@@ -63,6 +63,7 @@ ONE_MISTAKE = [
     ("scaled_dot_product_attention", ATTENTION, "np.swapaxes(k, -1, -2)", "k.reshape(*k.shape[:-2], k.shape[-1], -1)"),
     ("scaled_dot_product_attention", ATTENTION, "softmax(scores) @ v", "softmax(scores) @ k"),
     ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(np.sqrt(var) + eps)"),
+    ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "np.sqrt(var) + eps"),
     ("layer_norm", LAYER_NORM, " + beta", " - beta"),
     ("layer_norm", LAYER_NORM, " + beta", " + gamma"),
     ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(var + eps)"),
