@@ -89,6 +89,9 @@ ADDS_SUBLAYER = (
 )
 """Pattern of a source that adds its sublayer, without calling it: what it takes is an array."""
 
+NOT_AROUND_SUBLAYER = r"^(?!.*sub_?layer)"
+"""Pattern of the names of what is not said to be around a sublayer, which calls it."""
+
 NO_LAMBDA = r"\A(?!(?s:.*)\blambda\b)"
 """Pattern of a file that hands no function over where it is called."""
 
@@ -170,7 +173,9 @@ EXERCISE = Exercise(
             Convention(role="sublayer"),
             Convention(TEXTS["takes_output"], _output, role="output"),
             Convention(TEXTS["takes_output"], _called, role="sublayer", named=NO_SUBLAYER),
-            Convention(TEXTS["takes_output"], _called, role="sublayer", source=ADDS_SUBLAYER, file_source=NO_LAMBDA),
+            Convention(
+                TEXTS["takes_output"], _called, role="sublayer", called=NOT_AROUND_SUBLAYER, source=ADDS_SUBLAYER, file_source=NO_LAMBDA
+            ),
         ),
         optional(Convention(TEXTS["takes_norm"], _with_norm, role="norm")),
         RETURNS,
