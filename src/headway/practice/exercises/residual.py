@@ -90,7 +90,7 @@ ADDS_SUBLAYER = (
 """Pattern of a source that adds its sublayer, without calling it: what it takes is an array."""
 
 NOT_AROUND_SUBLAYER = r"^(?!.*sub_?layer)"
-"""Pattern of the names of what is not said to be around a sublayer, which calls it."""
+"""Pattern of the names of what does not claim to be around a sublayer, which it would call."""
 
 NO_LAMBDA = r"\A(?!(?s:.*)\blambda\b)"
 """Pattern of a file that hands no function over where it is called."""
