@@ -15,6 +15,7 @@ from tests.practice.public import (
     attentions,
     axes_and_states,
     callers,
+    casts_and_indices,
     constructed,
     courses,
     embeddings,
@@ -86,10 +87,11 @@ MODULES = (
     own_attention,
     pieces,
     named_otherwise,
+    casts_and_indices,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
-MISTAKES += [(each, 0) for number, each in enumerate(PROGRAMS) if number % 3 and each in callers.PROGRAMS]
+MISTAKES += [(each, 0) for number, each in enumerate(PROGRAMS) if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
 

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.repair import find_repair, search
 from headway.practice.diagnosis.repair.foreseen import LEAVES, RAISES, REORDERS, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.milestones import Milestones
 from headway.practice.diagnosis.repair.program import Change, program_of
-from headway.practice.diagnosis.repair.remaining import is_an_input
+from headway.practice.diagnosis.repair.remaining import is_an_input, takes_away_part
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.repairing import with_repair
 from headway.practice.exercise import Probe
@@ -63,6 +63,7 @@ ONE_MISTAKE = [
     ("scaled_dot_product_attention", ATTENTION, "np.swapaxes(k, -1, -2)", "k.reshape(*k.shape[:-2], k.shape[-1], -1)"),
     ("scaled_dot_product_attention", ATTENTION, "softmax(scores) @ v", "softmax(scores) @ k"),
     ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(np.sqrt(var) + eps)"),
+    ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "np.sqrt(var) + eps"),
     ("layer_norm", LAYER_NORM, " + beta", " - beta"),
     ("layer_norm", LAYER_NORM, " + beta", " + gamma"),
     ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(var + eps)"),
@@ -725,3 +726,12 @@ def test_a_term_of_one_is_left_out_with_the_parentheses_around_it():
     repair, is_right = repaired("scaled_dot_product_attention", TERM_OF_ONE)
     assert is_right
     assert "/ head_dim ** 0.5" in applied(TERM_OF_ONE, repair.edits), repair
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_taken"),
+    [("self.ff(x)", "self.attention(inputs)", True), ("self.ff(x)", "self.ff(inputs)", False), ("x * 2", "x", False)],
+)
+def test_a_change_that_takes_a_part_away_is_recognised(old, new, is_taken):
+    nodes = [ast.parse(each, mode="eval").body for each in (old, new)]
+    assert takes_away_part(Change(1.0, 0, ast.Module([], []), "body", None, *nodes)) is is_taken

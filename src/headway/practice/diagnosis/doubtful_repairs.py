@@ -28,10 +28,20 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         _changes_option(repair, trial.call)
         or _rests_on_one_number(repair, trial)
         or _is_given_another_kind(trial)
+        or _makes_function(trial.call)
         or ("mask" in exercise_name and _returns_operand(repair, trial.call))
         or leaves_out_parameters(repair, trial.call)
         or _replaces_guessed(repair, trial.call)
     )
+
+
+def _makes_function(call: Call) -> bool:
+    """Return True for a function whose only output is a function that it defines: what that one takes is not known."""
+    if not inspect.isfunction(call.subject.value):
+        return False
+    made = set(re.findall(r"(?m)^[ \t]+def (\w+)\(", call.subject.own_source))
+    returned = re.findall(r"(?m)^[ \t]*return\b *(.*)$", call.subject.own_source)
+    return bool(returned) and returned[-1] in made
 
 
 def _replaces_guessed(repair: Repair, call: Call) -> bool:

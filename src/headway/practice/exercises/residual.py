@@ -79,8 +79,21 @@ def _called(inputs: Inputs) -> Inputs:
     return inputs | {"sublayer": inputs["sublayer"](inputs["x"])}
 
 
-NO_SUBLAYER = rf"^(?!({'|'.join(('sublayer', *ROLES.called('sublayer')))})$)"
+OF_SUBLAYER = "|".join(("sublayer", *ROLES.called("sublayer")))
+
+NO_SUBLAYER = rf"^(?!({OF_SUBLAYER})$)"
 """Pattern of the names of operands that do not say that they are a sublayer."""
+
+ADDS_SUBLAYER = (
+    rf"\A(?=(?s:.*)(\+ *(\w+\.)*(\w+\()?({OF_SUBLAYER})\b(?! *[(.\[])|[(=] *({OF_SUBLAYER}) *\+))(?!(?s:.*)(?<!\.)\b({OF_SUBLAYER}) *\()"
+)
+"""Pattern of a source that adds its sublayer, without calling it: what it takes is an array."""
+
+NOT_AROUND_SUBLAYER = r"^(?!.*sub_?layer)"
+"""Pattern of the names of what does not claim to be around a sublayer, which it would call."""
+
+NO_LAMBDA = r"\A(?!(?s:.*)\blambda\b)"
+"""Pattern of a file that hands no function over where it is called."""
 
 
 def _with_norm(inputs: Inputs) -> Inputs | None:
@@ -160,6 +173,9 @@ EXERCISE = Exercise(
             Convention(role="sublayer"),
             Convention(TEXTS["takes_output"], _output, role="output"),
             Convention(TEXTS["takes_output"], _called, role="sublayer", named=NO_SUBLAYER),
+            Convention(
+                TEXTS["takes_output"], _called, role="sublayer", called=NOT_AROUND_SUBLAYER, source=ADDS_SUBLAYER, file_source=NO_LAMBDA
+            ),
         ),
         optional(Convention(TEXTS["takes_norm"], _with_norm, role="norm")),
         RETURNS,

@@ -152,6 +152,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("top-k", {"logits": FLAT, "top_k": 3}),
         Probe("top-p", {"logits": FLAT, "top_p": 0.6}),
         Probe("top-p, one above p", {"logits": STEEP, "top_p": 0.9}),
+        Probe("top-p of one", {"logits": FLAT, "top_p": 1.0}, caution=TEXTS["top_p_of_one"]),
         Probe("cold top-k", {"logits": FLAT, "temperature": 0.5, "top_k": 4}),
         Probe("cold top-p", {"logits": FLAT, "temperature": 0.3, "top_p": 0.6}),
         Probe("top-k and top-p", {"logits": FLAT, "top_k": 4, "top_p": 0.6}),

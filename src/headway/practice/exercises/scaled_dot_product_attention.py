@@ -23,6 +23,7 @@ from headway.practice.recipes.attention import (
     given_or,
     right_scale,
     transposed,
+    triangle,
 )
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -240,6 +241,34 @@ MAKES_TRIANGLE = r"(\btri[lu]|causal_?mask)\("
 
 CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=TAKES_NO_MASK, used_source=MAKES_TRIANGLE)
 
+IF_CAUSAL = r"\A(?=(?s:.*)\bif (is_)?causal *:\s*(#.*\s*)*.*\bmask\b)(?!(?s:.*)(\btri[lu]\(|\bmask is ))"
+"""Pattern of the source of an attention that reads its mask under a flag for causal attention, and makes no triangle itself."""
+
+
+def _under_flag(inputs: Inputs) -> Inputs:
+    """Return the inputs with the flag for a mask, and with the mask that the flag asks for."""
+    query_len, key_len = inputs["query"].shape[-2], inputs["key"].shape[-2]
+    if "mask" not in inputs and not inputs.get("is_causal"):
+        return inputs
+    lower = triangle(query_len, key_len) if inputs.get("is_causal") else numpy.ones((query_len, key_len), bool)
+    return inputs | {"mask": inputs["mask"] & lower if "mask" in inputs else lower, "is_causal": True}
+
+
+def _of_all_heads(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a mask under the flag of shape (1, 1, queries, keys); None for operands without heads."""
+    given = _under_flag(inputs)
+    if "mask" not in given:
+        return given
+    mask = given["mask"]
+    return given | {"mask": mask.reshape((1,) * (4 - mask.ndim) + mask.shape)} if inputs["query"].ndim == 4 else None
+
+
+MASK_UNDER_FLAG = optional(
+    Convention(TEXTS["mask_under_flag"], _of_all_heads, role="is_causal", source=IF_CAUSAL + r"(?=(?s:.*)mask\[:, *:, *:)"),
+    Convention(TEXTS["mask_under_flag"], _under_flag, role="is_causal", source=IF_CAUSAL),
+)
+"""A flag for causal attention that says whether the mask is read: the mask is that of the later positions."""
+
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
     definition=functions.scaled_dot_product_attention,
@@ -257,6 +286,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, (*NAMED_CAUSAL, CAUSAL_BY_ITSELF), UNSCALED, SCALES, RETURNS, AXES),
+    conventions=(MASK_UNDER_FLAG, MASK_FORMS, MASK_SHAPES, TOP_LEFT, (*NAMED_CAUSAL, CAUSAL_BY_ITSELF), UNSCALED, SCALES, RETURNS, AXES),
     recoveries=RECOVERIES,
 )

@@ -152,7 +152,10 @@ def of_rows(name: str, logits: Any, **options: float) -> Probe:
 LOGITS = ROLES("logits")
 TEMPERATURE = ROLES("temperature", neutral=1.0, off=1.0)
 TOP_K = ROLES("top_k", neutral=None)
-TOP_P = ROLES("top_p", neutral=None, off=1.0)
+NEARLY_ONE = 1.0 - 1e-7
+"""A top-p that keeps every token, also of functions that treat exactly 1 in another way."""
+
+TOP_P = ROLES("top_p", neutral=None, off=NEARLY_ONE)
 MIN_P = ROLES("min_p")
 RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)

@@ -76,12 +76,18 @@ class Form:
         return None if self.is_boolean else TEXTS["one_is_visible"]
 
 
+VISIBLE = numpy.dtype("uint16")
+"""Type of the numbers of a mask whose 1 is known to mean visible, by the way in which its function is called."""
+
+
 def form_of(answer: Any, sure: Place) -> Form:
     """Return the form of a mask, judged by its values.
 
     sure   index of a position that is visible
     """
     numbers = numpy.asarray(answer)
+    if numbers.dtype == VISIBLE:
+        return Form()
     if numbers.dtype.kind == "b":
         return Form(is_hidden=not numbers[sure].all())
     if numpy.isin(numbers, (0, 1)).all():

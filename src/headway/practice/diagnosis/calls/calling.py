@@ -329,7 +329,7 @@ class Call:
             name
             for name, role in self.binding.role_of.items()
             if role.off is not MISSING and type(defaults.get(name)) in (int, float) and defaults[name] != role.off
-            if not (role.name in OFF_AT_ZERO and defaults[name] == 0)
+            if defaults[name] not in OFF_AS_WELL.get(role.name, ())
         }
 
     def _check_ranks(self, inputs: Inputs) -> None:
@@ -374,8 +374,8 @@ class Call:
         return value.astype(as_dtype(DTYPES[self.library], numpy)) if is_wide else value
 
 
-OFF_AT_ZERO = ("top_k", "top_p")
-"""Roles of filters that 0 turns off as well."""
+OFF_AS_WELL = {"top_k": (0,), "top_p": (0, 1)}
+"""Roles of filters with further numbers that turn them off."""
 
 
 WORKS_IN_PLACE = r"\) *-> *None *:|\bin[- ]?place\b|原地|就地"

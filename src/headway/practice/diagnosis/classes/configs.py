@@ -128,12 +128,21 @@ def config_parameter(subject: Subject) -> str | None:
     for parameter in subject.parameters:
         if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
             continue
+        if _is_option(subject, parameter):
+            continue
         is_open = parameter.default is parameter.empty or (
             parameter.default is None and re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE)
         )
         if holds_fields(parameter.default) or (is_open and _reads_fields(subject, parameter)):
             return parameter.name
     return None
+
+
+def _is_option(subject: Subject, parameter: inspect.Parameter) -> bool:
+    """Return True for settings of one part that are None by default, next to required sizes, and that a class only passes on: `rope_config=None`."""
+    others = [each for each in subject.parameters if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]
+    is_of_part = re.fullmatch(r"(?!model)\w+_(config|cfg)", parameter.name.lower()) is not None
+    return parameter.default is None and is_of_part and len(others) > 1 and not fields_read(subject, parameter.name)
 
 
 def keywords_taken(subject: Subject, name: str) -> Mapping[str, inspect.Parameter]:

@@ -1,4 +1,4 @@
-"""Files for one processor in place of CUDA and Metal devices, and of several devices of JAX, which the child process cannot use."""
+"""Files for one processor in place of CUDA and Metal devices, and of several devices of JAX, which the child process cannot use; and for one precision."""
 
 from __future__ import annotations
 
@@ -6,9 +6,29 @@ import ast
 import re
 
 
-def on_processor(tree: ast.Module) -> ast.Module:
-    """Return a file's tree with the processor in place of other devices. The tree is changed."""
+def on_processor(tree: ast.Module, *, is_set: bool | None = None) -> ast.Module:
+    """Return a file's tree with the processor in place of other devices, and without casts to half precision. The tree is changed.
+
+    is_set   True if settings of the file give the dtype of its weights, so that casts are removed; None to look in the tree
+    """
+    if is_set or (is_set is None and sets_dtype(tree)):
+        tree = _SinglePrecision().visit(tree)
     return ast.fix_missing_locations(_Processor().visit(tree)) if names_device(tree) else tree
+
+
+def sets_dtype(tree: ast.AST) -> bool:
+    """Return True if a tree casts to half precision and takes the dtype of its weights from settings, or computes in another dtype than that of its weights.
+
+    For example `nn.Linear(…, dtype=config.dtype)` and `nn.Dense(…, param_dtype=jnp.float32, dtype=jnp.bfloat16)`: outputs can be compared in float32.
+    """
+    dumped = ast.dump(tree)
+    return re.search(HALF, dumped) is not None and re.search(rf"{DTYPE_OF_SETTINGS}|arg='param_dtype'", dumped) is not None
+
+
+HALF = r"attr='b?float16'"
+OF_SETTINGS = r"Name\(id='(\w+_)?(config|cfg|conf|args)'[^()]*\(\)\)"
+DTYPE_OF_SETTINGS = rf"arg='dtype', value=(Attribute\(value={OF_SETTINGS}, attr='\w*dtype'|Subscript\(value={OF_SETTINGS}, slice=Constant\(value='\w*dtype')"
+"""Patterns of the dumped tree of a dtype of half precision, and of a dtype that settings give."""
 
 
 def names_device(tree: ast.AST) -> bool:
@@ -37,3 +57,20 @@ class _Processor(ast.NodeTransformer):
             return node.args[0]
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
+
+
+class _SinglePrecision(ast.NodeTransformer):
+    """Removes `.to(torch.bfloat16)`, and `dtype=jnp.bfloat16` of layers with a `param_dtype`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if any(each.arg == "param_dtype" for each in node.keywords):
+            node.keywords = [each for each in node.keywords if each.arg != "dtype" or not _is_half(each.value)]
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "to" and len(node.args) == 1 and not node.keywords):
+            return node
+        return node.func.value if _is_half(node.args[0]) else node
+
+
+def _is_half(node: ast.expr) -> bool:
+    """Return True for a dtype of half precision."""
+    return isinstance(node, ast.Attribute) and re.fullmatch("b?float16", node.attr) is not None

@@ -286,6 +286,8 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
             ast.BinOp(a, ast.Mult(), b), ast.Add() | ast.Sub(), ast.BinOp(c, ast.Mult(), d)
         ):  # a rotation with sine and cosine exchanged
             yield 1.25, ast.BinOp(ast.BinOp(a, ast.Mult(), d), node.op, ast.BinOp(c, ast.Mult(), b))
+        case ast.BinOp(ast.BinOp(a, ast.Div(), ast.Call(root, [b], [])), ast.Add(), c):  # an eps after the parenthesis of the root
+            yield 1.25, ast.BinOp(a, ast.Div(), ast.Call(root, [ast.BinOp(b, ast.Add(), c)], []))
         case ast.BinOp(ast.List([ast.Call() as made]), ast.Mult(), number):  # the same layer in every place
             of_range = ast.comprehension(ast.Name("_", ast.Store()), parsed("range(N)", {"N": number}), [], 0)
             yield 0.5, ast.ListComp(made, [of_range])

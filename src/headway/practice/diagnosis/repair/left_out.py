@@ -1,4 +1,4 @@
-"""Repairs that make a class right by leaving out parameters that it has learned: an unlisted variant may have them on purpose."""
+"""Repairs that make a class right by leaving out parameters that it has learned, or by a bias more: an unlisted variant may have them on purpose."""
 
 from __future__ import annotations
 
@@ -19,15 +19,23 @@ WITHOUT_BIAS = r"\b\w*bias *= *False"
 
 
 def leaves_out_parameters(repair: Repair, call: Call) -> bool:
-    """Return True if an edit takes the bias of a layer away, or no longer reads a parameter that the part does not have, or what is computed from it."""
+    """Return True if an edit takes the bias of a layer away or gives it one, or no longer reads a parameter that the part does not have, or what is computed from it."""
     if not isinstance(call, InstanceCall):
         return False
     text = call.subject.text
     edits = [(each, replaced_text(text, each)) for each in repair.edits if each.cell is None]
     if any(re.search(WITHOUT_BIAS, each.replacement) and not re.search(WITHOUT_BIAS, replaced) for each, replaced in edits):
         return True
+    if any(_gives_bias(text, each, replaced) for each, replaced in edits):
+        return True
     names = _computed_from({name.partition(".")[0] for name in call.other_parameters}, call.subject.own_source)
     return any(_no_longer_reads(names, each, replaced) for each, replaced in edits)
+
+
+def _gives_bias(text: str, edit: Edit, replaced: str) -> bool:
+    """Return True if an edit turns the flag for a bias of a layer on."""
+    before = text.splitlines()[edit.line - 1][: edit.column - 1]
+    return (replaced, edit.replacement) == ("False", "True") and re.search(r"\b\w*bias *= *$", before) is not None
 
 
 def _no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.calls.traced import RECORDER
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
-from headway.practice.diagnosis.reading.devices import names_device, on_processor
+from headway.practice.diagnosis.reading.devices import names_device, on_processor, sets_dtype
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
 from headway.practice.diagnosis.repair.observation import Recorder
@@ -198,11 +198,17 @@ class Program:
     def _code_of(self, body: list[ast.stmt]) -> CodeType:
         with _counted(body):
             tree = ast.Module(body, [])
-            return compile(on_processor(copy.deepcopy(tree)) if self._names_device else tree, self.path, "exec", dont_inherit=True)
+            is_changed = self._names_device or self._sets_dtype
+            tree = on_processor(copy.deepcopy(tree), is_set=self._sets_dtype) if is_changed else tree
+            return compile(tree, self.path, "exec", dont_inherit=True)
 
     @cached_property
     def _names_device(self) -> bool:
         return any(map(names_device, self.statements))
+
+    @cached_property
+    def _sets_dtype(self) -> bool:
+        return sets_dtype(ast.Module(self.statements, []))
 
     def code_of(self, node: ast.FunctionDef, function: FunctionType) -> CodeType | None:
         """Return the code of a function's definition as it is now, or None if it cannot be compiled."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -57,6 +59,8 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
     if found is None or found.cause.name in EMPTY_RESULTS or all(map(is_an_input, whole.probes, whole.answers)):
         return None
+    if re.search(ABSENCE, found.cause.name) and takes_away_part(change):
+        return None
     change_says = says((change,))
     return replace(
         found.cause,
@@ -67,6 +71,22 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
         hides=None,
         line=found.cause.line or change.line,
     )
+
+
+ABSENCE = r"missing|ignored|unused"
+"""Pattern of the names of mistakes by which a part has no effect."""
+
+
+def takes_away_part(change: Change) -> bool:
+    """Return True if a change no longer reads an attribute of an instance: it makes the part missing by itself."""
+    return bool(_parts_read(change.old) - _parts_read(change.new))
+
+
+def _parts_read(changed: ast.AST | list[ast.stmt]) -> set[str]:
+    """Return the attributes of an instance that a syntax tree reads."""
+    nodes = itertools.chain.from_iterable(map(ast.walk, changed if isinstance(changed, list) else [changed]))
+    attributes = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    return {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "self"}
 
 
 def is_an_input(probe: Probe, answer: Any) -> bool:
