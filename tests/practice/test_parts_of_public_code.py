@@ -42,6 +42,7 @@ from tests.practice.public import (
     tokenizers,
     training,
     translation,
+    unused_settings,
     updates,
     wrappers,
 )
@@ -80,6 +81,7 @@ MODULES = (
     named_values,
     callers,
     given_places,
+    unused_settings,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

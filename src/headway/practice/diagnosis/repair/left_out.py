@@ -18,8 +18,12 @@ WITHOUT_BIAS = r"\b\w*bias *= *False"
 """Pattern of an argument without which a layer has a bias."""
 
 
+ROUNDING = r"//|%|\b(round|floor|ceil|trunc|sign|int)\("
+"""Pattern of operations that make whole numbers, or what is left of them."""
+
+
 def leaves_out_parameters(repair: Repair, call: Call) -> bool:
-    """Return True if an edit takes the bias of a layer away, or no longer reads a parameter that the part does not have, or what is computed from it."""
+    """Return True if an edit takes the bias of a layer away, or no longer reads, or rounds, a parameter that the part does not have, or what is computed from it."""
     if not isinstance(call, InstanceCall):
         return False
     text = call.subject.text
@@ -27,12 +31,16 @@ def leaves_out_parameters(repair: Repair, call: Call) -> bool:
     if any(re.search(WITHOUT_BIAS, each.replacement) and not re.search(WITHOUT_BIAS, replaced) for each, replaced in edits):
         return True
     names = _computed_from({name.partition(".")[0] for name in call.other_parameters}, call.subject.own_source)
-    return any(_no_longer_reads(names, each, replaced) for each, replaced in edits)
+    return any(no_longer_reads(names, each, replaced) for each, replaced in edits)
 
 
-def _no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
-    """Return True if an edit leaves fewer of the names."""
-    return any(len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) for name in names)
+def no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
+    """Return True if an edit leaves fewer of the names, or rounds what is computed from one, after which its values hardly count."""
+    is_rounded = len(re.findall(ROUNDING, edit.replacement)) > len(re.findall(ROUNDING, replaced))
+    return any(
+        len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) or (is_rounded and re.search(name, edit.replacement))
+        for name in names
+    )
 
 
 def _computed_from(attributes: Collection[str], source: str) -> set[str]:
