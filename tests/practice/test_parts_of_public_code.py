@@ -46,6 +46,7 @@ from tests.practice.public import (
     tokenizers,
     training,
     translation,
+    unused_settings,
     updates,
     wrappers,
 )
@@ -88,6 +89,7 @@ MODULES = (
     pieces,
     named_otherwise,
     casts_and_indices,
+    unused_settings,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

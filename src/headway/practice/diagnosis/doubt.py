@@ -28,6 +28,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.variables import codes_of, loaded
 from headway.practice.diagnosis.doubtful_repairs import proves_nothing
+from headway.practice.diagnosis.either_filter import filters_by_either
 from headway.practice.diagnosis.explain.failure import lacks_base_constructor, lacks_call, lacks_operands
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
@@ -119,6 +120,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _is_given_nothing(verdict)
         or _has_fixed_rows(verdict)
         or may_take_vectors(verdict)
+        or filters_by_either(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
         return True

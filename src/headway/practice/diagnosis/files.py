@@ -61,6 +61,7 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         run(module, tree)
         _set_absent_sizes(module, tree)
         _reset_precision()
+        _compile_nothing()
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
@@ -80,6 +81,13 @@ def _reset_precision() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_default_dtype() is not torch.float32:
         torch.set_default_dtype(torch.float32)
+
+
+def _compile_nothing() -> None:
+    """Let functions that `mlx.core.compile` decorates run as they are: the draws and outputs of a compiled one have no values while it is traced."""
+    mlx = sys.modules.get("mlx.core")
+    if mlx is not None:
+        mlx.disable_compile()
 
 
 def _empty_module(path: Path, text: str) -> ModuleType:

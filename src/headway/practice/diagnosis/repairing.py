@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from headway.practice.diagnosis.explain.impossible import Impossible, impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of
+from headway.practice.diagnosis.reading.absent_parts import LIBRARIES
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import names_in
@@ -113,6 +115,9 @@ EFFORT_OF_NAMED = 0.4
 """Share of the usual work for the repair of a class whose mistake is certain: its calls take long, most repairs are found early, and the mistake is
 named without one."""
 
+MOST_CHANGES = 2
+"""Number of changes that a repair makes at most in places that are not alike."""
+
 SHORT = ("sgd_optimizer",)
 """Parts of few operations: leaving out what another variant adds makes it right as this one."""
 
@@ -152,6 +157,8 @@ def with_repair(
         return verdict  # a model of the author's own may have what the one in its place lacks
     if type(error) is NameError and not is_undefined(error, subject):
         return verdict  # the file assigns the name in lines that could not run
+    if type(error) is NameError and error.name in LIBRARIES and len(re.findall(rf"\b{error.name}\.", subject.code)) > MOST_CHANGES:
+        return verdict  # an import is missing, which no change of the subject adds
     raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []
     if any(isinstance(each.node, ast.stmt) or each.cause.line in {cause.line for cause in verdict.causes} for each in raising):
         return _with_meant(verdict, subject, exercise, raising)

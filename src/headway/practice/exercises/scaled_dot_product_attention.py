@@ -13,6 +13,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optio
 from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import CAUSAL as ALWAYS_CAUSAL
 from headway.practice.recipes.attention import (
+    LENGTHS_OF_BOTH,
     MASK_SHAPES,
     NAMED_CAUSAL,
     RETURNS,
@@ -286,6 +287,16 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_UNDER_FLAG, MASK_FORMS, MASK_SHAPES, TOP_LEFT, (*NAMED_CAUSAL, CAUSAL_BY_ITSELF), UNSCALED, SCALES, RETURNS, AXES),
+    conventions=(
+        MASK_UNDER_FLAG,
+        MASK_FORMS,
+        (*MASK_SHAPES, LENGTHS_OF_BOTH),
+        TOP_LEFT,
+        (*NAMED_CAUSAL, CAUSAL_BY_ITSELF),
+        UNSCALED,
+        SCALES,
+        RETURNS,
+        AXES,
+    ),
     recoveries=RECOVERIES,
 )

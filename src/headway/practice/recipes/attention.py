@@ -27,14 +27,14 @@ def attend(
     lengths: tuple[int, int] | None = None,
     **sizes: int,
 ) -> Any:
-    """Compute attention in the steps operands, scores, scale, allowed, hide, normalise, after, late_scale, mix."""
+    """Compute attention in the steps operands, scores, scale, allowed, hide, normalise, after, late_scale, mix, unpad."""
     query, key, value = steps.operands(query, key, value)
     given = {"query": query, "key": key, "value": value, "scale": scale, **sizes}
     scores = steps.scores(query, key) * steps.scale(given)
     lower = steps.triangle(*(lengths or scores.shape[-2:])) if steps.is_causal(is_causal) else None
     allowed = steps.combine(mask, lower)
     weights = steps.after(steps.normalise(steps.hide(scores, allowed)), allowed)
-    return steps.mix(weights * steps.late_scale(given), value)
+    return steps.unpad(steps.mix(weights * steps.late_scale(given), value), mask)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
@@ -237,6 +237,33 @@ OF_PADDING = (
     Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )
 """Shapes that hide the same keys from all queries."""
+
+
+def _without_late(output: Any, mask: Any) -> Any:
+    """Return an output with zeros for the queries at positions whose keys a padding mask of sequences hides."""
+    if getattr(mask, "ndim", 0) < 2 or numpy.ndim(output) < 3 or len(mask) != len(output):
+        return output
+    real = mask.reshape(len(mask), -1)[:, : output.shape[-2]]
+    real = numpy.pad(real, [(0, 0), (0, output.shape[-2] - real.shape[1])])
+    return numpy.where(real.reshape(len(real), *[1] * (output.ndim - 3), -1, 1), output, 0)
+
+
+def _decoded_without_late(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple) and answer:
+        return (_decoded_without_late(answer[0], inputs), *answer[1:])
+    return _without_late(answer, inputs.get("mask"))
+
+
+LENGTHS_OF_BOTH = Convention(
+    TEXTS["lengths_of_both"],
+    _lengths,
+    _decoded_without_late,
+    steps={"unpad": _without_late},
+    role="mask",
+    named=r"len",
+    leaves_out=True,
+)
+"""Lengths of sequences, after which queries count no more than keys."""
 
 MASK_SHAPES = (
     FULL,

@@ -80,8 +80,10 @@ def _of_ids(answer: Any, inputs: Inputs) -> Any:
 
 
 def _token(answer: Any, inputs: Inputs) -> Any:
-    """Decode one token id per row as probability 1 for that token."""
+    """Decode one token id per row as probability 1 for that token; it may come first, before the log probabilities."""
     logits = inputs["logits"]
+    if isinstance(answer, tuple) and len(answer) == 2 and getattr(answer[0], "dtype", numpy.dtype(float)).kind in "iu":
+        answer = answer[0]
     is_ids = isinstance(answer, numpy.ndarray) and answer.dtype.kind in "iu" and answer.size == numpy.prod(logits.shape[:-1], dtype=int)
     if not is_ids or not ((answer >= 0) & (answer < logits.shape[-1])).all():
         return answer

@@ -190,7 +190,7 @@ class CacheCall(Call):
         config = config_parameter(self.subject)
         given = {} if config is None else {config: _config(self.subject, config, known)}
         taken = [each for each in self.subject.parameters if each.name not in given]
-        taken = [each for each in taken if each.default is each.empty or each.name in BYSTANDING]
+        taken = [each for each in taken if each.default is each.empty or each.name in BYSTANDING or _is_default_size(each)]
         bound = bind_parameters([each.replace(default=each.empty) for each in taken], SIZES)
         if bound is None:
             raise CallError(TEXTS["constructor_takes_more"])
@@ -219,6 +219,11 @@ class CacheCall(Call):
             caches[:] = [self.make_empty(), self.make_empty()]
 
         return feed, clear
+
+
+def _is_default_size(parameter: inspect.Parameter) -> bool:
+    """Return True for a size with a default, such as `batch_size=1`, which is that of other inputs than the probes."""
+    return type(parameter.default) is int and any(fits_name(parameter.name, role) for role in SIZES)
 
 
 def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:

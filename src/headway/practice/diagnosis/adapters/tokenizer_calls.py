@@ -174,7 +174,7 @@ class TokenizerCall(Call):
 
         def text_of(tokens: list[Any]) -> Any:
             """Return a decoded text, without the space in place of the mark at its end."""
-            found = bytes(decode([tokens])[0]) if self.takes_units else decode(tokens)
+            found = bytes(decode([tokens])[0]) if self.takes_units else decode([*tokens])  # which it may change
             found = _as_text(found)
             return found.rstrip(" ") if self.marks_words and isinstance(found, str) else found
 
@@ -361,10 +361,14 @@ def _has_own(parameter: inspect.Parameter) -> bool:
 
 
 def _ids_in(encoded: Any) -> Any:
-    """Return the ids of an encoding that gives the texts of the tokens first: ("a", "b"), (97, 98)."""
+    """Return the ids of an encoding that gives the texts of the tokens, too: ("a", "b"), (97, 98), or the ids first."""
     match encoded:
-        case ([str(), *_] as texts, [int(), *_] as ids) if len(texts) == len(ids):
+        case ([str() | bytes(), *_] as texts, [int(), *_] as ids) | ([int(), *_] as ids, [str() | bytes(), *_] as texts) if len(
+            texts
+        ) == len(ids):
             return ids
+        case ([], []):
+            return []
     return encoded
 
 

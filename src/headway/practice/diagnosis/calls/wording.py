@@ -55,7 +55,13 @@ def initial_values(key: Any, shape: Sequence[int], dtype: Any = numpy.float32) -
     return numpy.full(shape, 0.1, dtype)
 
 
+def array_of_shape(*shape: Any) -> numpy.ndarray:
+    """Return the initial values of a weight, as a function of NumPy does that takes a shape, or its lengths one by one."""
+    return numpy.full(shape[0] if len(shape) == 1 else shape, 0.1, numpy.float32)
+
+
 NEUTRAL: tuple[tuple[str, Any], ...] = (
+    (r"(^|_)init(ializer)?_?(func(tion)?|fn)$", array_of_shape),
     (r"^(kernel|weight|embed(ding)?|bias)_init(ializer)?$", initial_values),
     (r"multiple_of", 32),
     (r"^max_(batch|bsz)", 16),
@@ -68,6 +74,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"multiplier", None),
     (r"theta|(^|_)base$", 10000.0),
     (r"(neg(ative)?|minus)_inf(inity)?$|mask(ing|ed)?_?(fill|value)|fill_value$", HIDDEN_SCORE),
+    (r"^lr$|learning_rate$", 0.01),
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),

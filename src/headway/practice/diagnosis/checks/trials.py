@@ -160,10 +160,17 @@ def _until_right(trials: Iterator[Trial]) -> list[Trial]:
 def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
     """Drop the trials whose conventions cannot express operands that others can, such as masks, except others that raise for every probe."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
-    operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    operands = [({role for probe in trial.probes for role in probe.inputs} | _roles_added(trial)) - weights for trial in trials]
     answering = [roles for trial, roles in zip(trials, operands, strict=True) if trial.has_answers]
     every = set().union(*(answering or operands))
     return [trial for trial, roles in zip(trials, operands, strict=True) if roles >= every] or list(trials)
+
+
+def _roles_added(trial: Trial) -> set[str]:
+    """Return the roles that the conventions of a trial give also where a probe has none, as a causal mask that has to be given."""
+    inputs = trial.probes[0].inputs if trial.probes else {}
+    absent = [each for each in trial.conventions if each.role is not None and each.role not in inputs]
+    return {str(each.role) for each in absent if each.role in (each.encode(inputs) or {})}
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:

@@ -447,6 +447,9 @@ OWN_WIDTH = rf"(d_?)?(out|output|in|input)(_(dim|size|features|width|channels))?
 UNMISTAKABLE = ("vocab_size",)
 """Sizes whose names mean nothing else, so that no other reading is tried."""
 
+OF_BATCH = r"batch(_size)?|bsz?|n(um)?_batch"
+"""Pattern of the name of a number of sequences."""
+
 UNUSED_SIZE = 2
 MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
@@ -491,6 +494,8 @@ def _constructor_bindings(
             bound[parameter.name] = width
         elif value is NOTHING and "vocab" in snake(parameter.name) and not any("vocab" in role.name for role in roles):
             fixed[parameter.name] = UNUSED_SIZE  # of a part that embeds no tokens
+        elif value is NOTHING and re.fullmatch(OF_BATCH, snake(parameter.name)):
+            fixed[parameter.name] = UNUSED_SIZE  # of a part that reads the number of its inputs from them
         elif value is NOTHING:
             unknown.append(parameter.name)
         else:

@@ -135,8 +135,20 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int], *, with
 
 
 def _is_switched_off(holder: Any, key: Any) -> bool:
-    """Return True for a bias that a layer of the file's own holds but does not add, as a flag next to it says."""
-    return key in ("b", "bias") and any(getattr(holder, flag, None) is False for flag in ("has_bias", "use_bias", "with_bias"))
+    """Return True for a bias that a layer of the file's own holds but does not add, as a flag next to it says.
+
+    A flag that the layer's call does not read, next to a bias that it reads, is one of training.
+    """
+    flags = [flag for flag in ("has_bias", "use_bias", "with_bias") if getattr(holder, flag, None) is False]
+    if key not in ("b", "bias") or not flags:
+        return False
+    call = next((method for name in CALLS if (method := getattr(type(holder), name, None)) is not None), None)
+    read = getattr(getattr(call, "__code__", None), "co_names", ())
+    return key not in read or any(flag in read for flag in flags)
+
+
+CALLS = ("forward", "__call__", "call")
+"""Names of the method that computes a layer."""
 
 
 def _is_gradient(key: Any, arrays: dict[str, numpy.ndarray]) -> bool:

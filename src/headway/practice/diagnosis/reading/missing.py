@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
+from headway.practice.diagnosis.reading import numbers_with_type
 from headway.practice.diagnosis.reading.absent_constants import AbsentId, AbsentPattern, constant_in_place
 from headway.practice.diagnosis.reading.absent_parts import (
     FUNCTIONS,
@@ -74,6 +75,7 @@ OBSERVING: str = _LISTED["observing"]
 PARTS: Mapping[str, str] = _LISTED["parts"]
 BASES: Mapping[str, str] = _LISTED["bases"]
 SAME_AS: Mapping[str, str] = _LISTED["same_as"]
+MODULES = {"cupy.random": numbers_with_type}
 PUBLISHED = frozenset({*_LISTED["published"], *ARRAY_LIBRARIES, *ANNOTATING, *WITHOUT_EFFECT, *BASES, *SAME_AS})
 EQUIVALENTS = {name: Equivalent(**entry) for name, entry in _LISTED["equivalents"].items()}
 
@@ -320,6 +322,8 @@ def _attribute(package: str, name: str) -> Any:
     path = f"{package}.{name}"
     if path in EQUIVALENTS:
         return EQUIVALENTS[path]
+    if path in MODULES:
+        return MODULES[path]
     if package in SAME_AS:
         return getattr(import_module(SAME_AS[package]), name, Placeholder(path))
     if name in FUNCTIONS and not is_published(package):

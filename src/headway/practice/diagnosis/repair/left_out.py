@@ -18,8 +18,15 @@ WITHOUT_BIAS = r"\b\w*bias *= *False"
 """Pattern of an argument without which a layer has a bias."""
 
 
+ROUNDING = r"//|%|\b(round|floor|ceil|trunc|sign|int)\("
+"""Pattern of operations that make whole numbers, or what is left of them."""
+
+
 def leaves_out_parameters(repair: Repair, call: Call) -> bool:
-    """Return True if an edit takes the bias of a layer away or gives it one, or no longer reads a parameter that the part does not have, or what is computed from it."""
+    """Return True if an edit changes whether a layer has a bias, or no longer reads, or rounds, a parameter that the part does not have.
+
+    What is computed from such a parameter counts as the parameter.
+    """
     if not isinstance(call, InstanceCall):
         return False
     text = call.subject.text
@@ -29,7 +36,7 @@ def leaves_out_parameters(repair: Repair, call: Call) -> bool:
     if any(_gives_bias(text, each, replaced) for each, replaced in edits):
         return True
     names = _computed_from({name.partition(".")[0] for name in call.other_parameters}, call.subject.own_source)
-    return any(_no_longer_reads(names, each, replaced) for each, replaced in edits)
+    return any(no_longer_reads(names, each, replaced) for each, replaced in edits)
 
 
 def _gives_bias(text: str, edit: Edit, replaced: str) -> bool:
@@ -38,9 +45,13 @@ def _gives_bias(text: str, edit: Edit, replaced: str) -> bool:
     return (replaced, edit.replacement) == ("False", "True") and re.search(r"\b\w*bias *= *$", before) is not None
 
 
-def _no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
-    """Return True if an edit leaves fewer of the names."""
-    return any(len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) for name in names)
+def no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
+    """Return True if an edit leaves fewer of the names, or rounds what is computed from one, after which its values hardly count."""
+    is_rounded = len(re.findall(ROUNDING, edit.replacement)) > len(re.findall(ROUNDING, replaced))
+    return any(
+        len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) or (is_rounded and re.search(name, edit.replacement))
+        for name in names
+    )
 
 
 def _computed_from(attributes: Collection[str], source: str) -> set[str]:
