@@ -125,7 +125,7 @@ def test_tables_of_few_rows_are_not_accused(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_pairs")
+@pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 @pytest.mark.parametrize(("program", "place"), MISTAKES, ids=lambda value: value if isinstance(value, int) else value.id)
 def test_programs_with_a_mistake_are_not_correct(tmp_path, program: Program, place: int):
     right, wrong = program.mistakes[place]

@@ -146,7 +146,7 @@ def test_a_whole_model_of_any_name_is_recognised_and_correct(tmp_path, text, nam
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_pairs")
+@pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_wrong_whole_model_is_never_correct_although_its_blocks_are_replaced(tmp_path, mistake):
     text, old, wrong = WRONG[mistake]
