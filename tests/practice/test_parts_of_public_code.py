@@ -41,6 +41,7 @@ from tests.practice.public import (
     settings,
     single_sequences,
     stacks,
+    static_methods,
     switches,
     texts,
     tokenizers,
@@ -90,6 +91,7 @@ MODULES = (
     named_otherwise,
     casts_and_indices,
     unused_settings,
+    static_methods,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

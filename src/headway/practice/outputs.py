@@ -83,3 +83,12 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
         return False
     size = max(float(numpy.abs(expected[finite]).max(initial=0.0)), 1e-6)
     return bool((numpy.abs(answer[finite] - expected[finite]) <= tolerance * size + rounding / 2).all())
+
+
+class OwnData(numpy.ndarray):
+    """An array that is its own data, as that of a tensor of an autograd library."""
+
+    @property
+    def data(self) -> Any:
+        """Return the array."""
+        return self.view(numpy.ndarray)

@@ -407,6 +407,7 @@ def _has_heads(probe: Probe) -> bool:
 
 def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:
     """Return a cause or note about gradients, and a note on half precision, for a function of a library that has them."""
+    from headway.practice.diagnosis.checks.derivatives import derivative_cause
     from headway.practice.diagnosis.checks.gradients import gradient_cause
     from headway.practice.diagnosis.checks.half_precision import half_precision_note
     from headway.practice.diagnosis.checks.own_gradients import own_gradient_cause
@@ -415,7 +416,9 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
         return None, None
     probes = sorted(trial.probes, key=lambda probe: (-len(probe.inputs), -num_numbers(probe.inputs)))
     choices = [encoded_for(trial.call, trial.conventions, probe.inputs) for probe in probes]
-    own = own_gradient_cause(trial.call, [each for each in choices if each is not None])
+    derivative = derivative_cause(trial.call)
+    of_class = derivative if isinstance(derivative, Cause) else None
+    own = of_class if derivative else own_gradient_cause(trial.call, [each for each in choices if each is not None])
     encoded = choices[0]
     if trial.call.is_wide or encoded is None:
         return own, None

@@ -154,9 +154,11 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention, positions or encoding of text, whose name or code says that they are of another kind."""
+    """Return True for a wrong attention, positions, encoding of text or linear layer, whose name or code says that they are of another kind."""
     if verdict.exercise in ("bpe_encode", "bpe_tokenizer") and verdict.status == "wrong" and verdict.trial is not None:
         return re.search(FEWEST_TOKENS, verdict.trial.call.subject.code) is not None
+    if verdict.exercise == "linear" and verdict.status == "wrong" and verdict.trial is not None:
+        return re.search(QUANTIZES, verdict.trial.call.subject.used_source) is not None
     is_one = "attention" in verdict.exercise or verdict.exercise in POSITIONS
     if verdict.status != "wrong" or not is_one or verdict.trial is None:
         return False
@@ -166,6 +168,9 @@ def _is_variant(verdict: Verdict) -> bool:
 
 FEWEST_TOKENS = r"(?i)viterbi|\bdp\[[^\n]*(=|<|>)[^\n]*\bdp\[|unigram_?(lm|model|log)|log_?probs?\["
 """Pattern of the code of a tokenizer that looks for the best division of a text among all, with dynamic programming."""
+
+QUANTIZES = r"(\btorch|\bnp|\bnumpy|\bjnp|\bmx|\w\)?)\.(round|sign|rint)_?\("
+"""Pattern of the source of a linear layer that rounds its weights or its inputs, as one of two or three values."""
 
 OF_RELATIVE = (
     r"(?i)relative_?(pos|att|key|bias)|alibi|\brel_?(pos|bias|shift)"

@@ -11,6 +11,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.own_tensors import OTHERS
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
@@ -32,7 +33,19 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         or ("mask" in exercise_name and _returns_operand(repair, trial.call))
         or leaves_out_parameters(repair, trial.call)
         or _replaces_guessed(repair, trial.call)
+        or _leaves_out_field(repair, trial)
     )
+
+
+def _leaves_out_field(repair: Repair, trial: Trial) -> bool:
+    """Return True if a repair leaves out what reads a field that a class of another file of the author lacks: the mistake may be there."""
+    subject = trial.call.subject
+    errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
+    owners = [each.obj for each in errors if inspect.isclass(each.obj) and each.obj.__module__.partition(".")[0] not in OTHERS]
+    held = [each.__name__ for each in owners if each.__module__ != subject.value.__module__]
+    kept = " ".join(each.replacement for each in repair.edits)
+    replaced = " ".join(replaced_text(subject.text, each) for each in repair.edits if each.cell is None)
+    return any(len(re.findall(rf"\b{name}\.", replaced)) > len(re.findall(rf"\b{name}\.", kept)) for name in held)
 
 
 def _makes_function(call: Call) -> bool:

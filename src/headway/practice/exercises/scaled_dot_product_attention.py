@@ -222,7 +222,32 @@ POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?
 JOINS_HEADS = r"\.(view|reshape|flatten)\(|\b(rearrange|reshape)\("
 """Pattern of the source of an attention that may join the heads of its output."""
 
+
+def _of_three_axes(inputs: Inputs) -> Inputs | None:
+    """Return the operands with the axes of sequences and heads joined, and a mask with an axis for both; None for those of two axes."""
+    leading = inputs["query"].shape[:-2]
+    if not leading:
+        return None
+    mask = {} if inputs.get("mask") is None else {"mask": _joined(numpy.broadcast_to(inputs["mask"], (*leading, *_scores_of(inputs))))}
+    return inputs | {name: _joined(inputs[name]) for name in ("query", "key", "value")} | mask
+
+
+def _scores_of(inputs: Inputs) -> tuple[int, int]:
+    return inputs["query"].shape[-2], inputs["key"].shape[-2]
+
+
+def _joined(array: Any) -> Any:
+    return array.reshape(-1, *array.shape[-2:])
+
+
+SIZE_OF_THIRD = r"\b(q|query|queries|k|keys?)\.(size\(2\)|shape\[2\])"
+FOLDS_HEADS = r"(view|reshape)\([^\n]*\b\w+ *\* *(self\.)?\w*heads?\b"
+"""Patterns of the source of an attention whose third axis is the last, and of a file that joins the axes of sequences and heads."""
+
 AXES = optional(
+    Convention(
+        TEXTS["of_three_axes"], _of_three_axes, _of_sequences_and_heads, role="query", source=SIZE_OF_THIRD, file_source=FOLDS_HEADS
+    ),
     Convention(TEXTS["positions_before_heads"], _positions_first, _heads_first, source=POSITIONS_FIRST),
     Convention(TEXTS["returns_heads_first"], _positions_first, source=POSITIONS_FIRST),
     Convention(TEXTS["returns_heads_side_by_side"], _with_heads, _of_joined_heads, source=JOINS_HEADS),

@@ -11,7 +11,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes.adam import RATE
-from headway.practice.recipes.optimizers import SETTING
+from headway.practice.recipes.optimizers import OF_MATRICES, SETTING
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sgd_optimizer")
@@ -32,7 +32,7 @@ class Settings:
 
 
 def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
-    """The definition in the steps momentum, rate, slot, gradient, slope, momentum, velocity, kept, direction, move, after; the output is every point after each step."""
+    """The definition in the steps momentum, rate, slot, decay, gradient, slope, velocity, kept, direction, move, after; the output is every point after each step."""
     settings = Settings(**given)
     momentum = steps.momentum(settings.momentum)
     now = [numpy.asarray(point, numpy.float64) for point in points]
@@ -42,11 +42,12 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
         rate = steps.rate(settings.learning_rate, count)
         for place, slope in enumerate(slopes):
             point, slot = now[place], steps.slot(place, now)
-            slope = steps.slope(steps.gradient(numpy.asarray(slope, numpy.float64)), point, settings.weight_decay)
+            weight_decay = steps.decay(settings.weight_decay, point, place)
+            slope = steps.slope(steps.gradient(numpy.asarray(slope, numpy.float64)), point, weight_decay)
             velocity = steps.velocity(velocities[slot], slope, momentum, settings.dampening, count)
             direction = steps.direction(velocity, slope, momentum, steps.nesterov(settings.nesterov), velocities[slot])
             velocities[slot] = steps.kept(velocity)
-            now[place] = steps.after(steps.move(point, direction, rate, settings.weight_decay), point, direction, momentum)
+            now[place] = steps.after(steps.move(point, direction, rate, weight_decay), point, direction, momentum)
         found += now
     return tuple(found)
 
@@ -143,6 +144,7 @@ CONVENTIONS = (
         Convention(TEXTS["rate_decays"], steps={"rate": lambda rate, count: rate / count**0.5}, source=r"sqrt\(|\*\* *\(?-?(0?\.5|1 */ *2)")
     ),
     optional(Convention(TEXTS["decay_of_parameter"], steps=DECOUPLED, role="weight_decay")),
+    OF_MATRICES,
     optional(
         *(
             Convention(
@@ -191,4 +193,5 @@ def probes() -> tuple[Probe, ...]:
         Probe("decay with momentum", run(3, 0.2, row, weight_decay=0.3, momentum=0.6)),
         Probe("dampening", run(4, 0.2, row, momentum=0.7, dampening=0.4)),
         Probe("nesterov", run(4, 0.2, row, momentum=0.7, nesterov=True)),
+        Probe("decay of four parameters", run(3, 0.1, *shapes, weight_decay=0.4), SHAPES),
     )

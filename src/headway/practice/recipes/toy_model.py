@@ -13,6 +13,7 @@ import numpy
 
 from headway.arrays import array_namespace, from_numpy, to_numpy
 from headway.practice.message import BilingualError, CallError, TokenIndexError
+from headway.practice.outputs import OwnData
 from headway.practice.recipes.toy_cache import Caches, ToyCache
 from headway.practice.texts import Texts
 
@@ -46,15 +47,6 @@ class Part(SimpleNamespace):
 
 TABLES = ("pos_embed", "pos_emb", "position_embed", "position_embedding", "pos_embedding", "wpe")
 """Names of the table of positions of an embedding."""
-
-
-class OwnData(numpy.ndarray):
-    """An array that is its own data, as that of a tensor of an autograd library."""
-
-    @property
-    def data(self) -> Any:
-        """Return the array."""
-        return self.view(numpy.ndarray)
 
 
 def like(values: numpy.ndarray, array: Any) -> Any:

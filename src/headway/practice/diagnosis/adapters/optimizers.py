@@ -33,8 +33,8 @@ from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
+from headway.practice.outputs import OwnData
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
-from headway.practice.recipes.toy_model import OwnData
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")

@@ -70,11 +70,18 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
-    bound = bind_parameters([each for each in subject.parameters if each.name not in others], roles, flags=subject.mask_flags)
+    left = [each for each in subject.parameters if each.name not in others]
+    bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
     if bound is None or not others:
         return bound
     role_of = {**bound.role_of, **others}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
+
+
+def _arrays_read(subject: Subject) -> list[str]:
+    """Return the parameters of a function that are arrays, whose shapes it reads."""
+    code = subject.code.partition(":\n")[2]
+    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}\.(shape\b|size\()", code)]
 
 
 def _dropouts_called(subject: Subject) -> list[str]:
@@ -193,11 +200,13 @@ def bind_parameters(
     *,
     unnamed: Sequence[Role] | None = None,
     flags: Collection[str] = (),
+    arrays: Collection[str] = (),
 ) -> Binding | None:
     """Match a list of parameters to roles.
 
     unnamed   roles that a parameter with an unknown name may take; any by default
     flags     parameters for masks that are True or False: they ask for a causal mask
+    arrays    parameters that are no numbers
     """
     bound: dict[str, Role] = {}
     free = list(roles)
@@ -237,7 +246,8 @@ def bind_parameters(
             bystander = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
         suiting = (role for role in free if not (role.may_change and role.neutral is None) and role.name != DEVICE.name)
         by_place = (role for role in suiting if unnamed is None or role in unnamed)
-        role = bystander or next(by_place, None)
+        is_array = parameter.name in arrays
+        role = bystander or next((each for each in by_place if not (is_array and type(each.neutral) in (int, float))), None)
         if role is None:
             return None
         bound[parameter.name] = role

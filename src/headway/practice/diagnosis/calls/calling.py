@@ -416,7 +416,7 @@ def libraries_for(subject: Subject) -> list[str]:
     if not subject.imports and re.search(TORCH_METHODS, subject.own_source):
         found.append("torch")
     every = [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
-    return [name for name in every if name not in LACKING or not LACKING[name] & subject.attributes_read]
+    return [name for name in every if name not in LACKING or not LACKING[name] & subject.attributes_read] or every[:1]
 
 
 BY_ELEMENT = r"(?m)^\s+\w+\[\w+\] *[-+*/]?= "

@@ -37,6 +37,10 @@ def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message
               `backward` may keep to the defaults
     """
     is_of_tensors = call.library in OWN
+    if hasattr(call.subject.value, "__headway_run__"):
+        with suppress(Exception):  # its context or its tensors may have more
+            return _of_context(call, choices[0])
+        return OWN_BACKWARD
     if not is_of_tensors and not (isinstance(call, InstanceCall) and has_own_backward(call)):
         return None
 
@@ -51,6 +55,29 @@ def own_gradient_cause(call: Call, choices: Sequence[Inputs]) -> Cause | Message
                     found = compared(_as_batch(call, encoded))
             return found
     return OWN_GRADIENTS if is_of_tensors else OWN_BACKWARD
+
+
+def _of_context(call: Call, encoded: Inputs) -> Cause | Message | None:
+    """Compare what `backward` of a function with a context returns for each operand with the slopes of `forward`."""
+    arguments, run = call.arguments(encoded), call.subject.value.__headway_run__  # type: ignore[attr-defined]
+    values = {name: to_numpy(each) for name, each in arguments.items() if _is_floating(each)}
+    answer, backward = run(**arguments)
+    weights = weights_of(answer.shape, 0)
+    returned = backward(call.array(weights))
+    gradients = returned if isinstance(returned, tuple) else (returned,)
+    for name, gradient in zip([each.name for each in call.subject.parameters], gradients, strict=False):
+        if name not in values or gradient is None:
+            continue
+        if to_numpy(gradient).shape != values[name].shape:
+            return OWN_BACKWARD
+
+        def loss(moved: numpy.ndarray, name: str = name) -> float:
+            return float((weights * to_numpy(run(**arguments | {name: call.array(moved)})[0])).sum())
+
+        wrong = _wrong(call, name, to_numpy(gradient), values[name], loss)
+        if wrong is not None:
+            return wrong
+    return None
 
 
 def _as_batch(call: InstanceCall, encoded: Inputs) -> Inputs:

@@ -20,7 +20,10 @@ from headway.practice.roles import Roles
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
 """Pattern of the names of methods that are judged as functions whose first operand, the instance, is the model."""
 
-SETTINGS = r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device|(n|num)_heads?"
+SETTINGS = (
+    r"((src|trg|tgt|source|target)_)?pad(ding)?_?(id|idx|index|token|token_id|token_idx)|max_(seq_)?len(gth)?|device|(n|num)_heads?"
+    r"|(sliding_|local_|att(entio)?n_)?window(_?(size|len(gth)?))?"
+)
 """Pattern of the names of the settings of an instance that its method for a mask may read."""
 
 FILL = r"(neg(ative)?|minus)_?inf(inity)?|(mask_?)?fill_?value"
@@ -50,6 +53,9 @@ HELD_BY_PARTS: Mapping[str, Mapping[str, str]] = {
     "repeat_kv": {"n_rep": HELD_REPEATS},
 }
 """Parts that may be methods of a tokenizer or an attention, and the patterns of the names of the state that is an operand of each."""
+
+MASKS = (("padding_mask",), ("causal_mask",), ("sliding_window_mask",))
+"""Parts that are masks, as the first that a name means."""
 
 PAIRS = ("pair_counts", "merge_pair")
 """Parts of byte-pair encoding that are methods of their own."""
@@ -102,14 +108,15 @@ def methods(definitions: Iterable[ast.stmt], inside: str = "") -> dict[str, ast.
     inside   what the names of the definitions begin with: `Class.`
     """
     found: dict[str, ast.stmt] = {}
-    for owner in definitions:
+    tree = [*definitions]
+    for owner in tree:
         if not isinstance(owner, ast.ClassDef):
             continue
         inner = [node for node in owner.body if isinstance(node, ast.ClassDef)]
         prefix = f"{inside}{owner.name}."
         found |= {f"{prefix}{node.name}": node for node in inner} | methods(inner, prefix)
         own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
-        stateless = _stateless(own)
+        stateless = _stateless(own) | called_of_class(owner, tree)
         for name, node in own.items():
             if re.fullmatch(METHODS, name) or (_is_static(node) and not name.startswith("__")) or name in stateless:
                 found[f"{prefix}{name}"] = node
@@ -170,8 +177,8 @@ def _needed(method: ast.FunctionDef, attributes: set[str], assigned: set[str]) -
 
 
 def _makes_mask(method: ast.FunctionDef) -> bool:
-    """Return True for a method that makes a mask of padding or of later positions."""
-    return fitting(method.name)[0][:1] in (("padding_mask",), ("causal_mask",)) or _is_triangular(method.name, method)
+    """Return True for a method that makes a mask of padding, of later positions or of a window."""
+    return fitting(method.name)[0][:1] in MASKS or _is_triangular(method.name, method)
 
 
 def _is_of_pairs(name: str) -> bool:
@@ -226,6 +233,21 @@ def _places(method: ast.AST) -> list[ast.Attribute]:
 
 def _is_static(node: ast.FunctionDef) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
+
+
+def called_of_class(owner: ast.ClassDef, definitions: Iterable[ast.stmt]) -> set[str]:
+    """Return the methods without an instance that lack `@staticmethod`: the file calls them as those of their class, `Softmax.forward(x)`."""
+    methods_of_class = [node for node in owner.body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
+    plain = {each.name for each in methods_of_class if parameters_in(each) and parameters_in(each)[0] not in INSTANCES}
+    called = (node.func for each in definitions for node in ast.walk(each) if plain and isinstance(node, ast.Call))
+    names = (
+        each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == owner.name
+    )
+    return {each.attr for each in names} & plain
+
+
+INSTANCES = ("self", "cls", "this")
+"""Names of the first parameter of a method that takes its instance or its class."""
 
 
 def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., Any] | None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from headway.practice.diagnosis.reading.methods import METHODS, methods, of_operands, with_tables, without_instance
+from headway.practice.diagnosis.reading.contexts import of_context
+from headway.practice.diagnosis.reading.methods import METHODS, called_of_class, methods, of_operands, with_tables, without_instance
 from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
@@ -351,6 +352,7 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     imports = tuple(dict.fromkeys([*_imports(tree), *_imported_by(module)]))
     found = []
     defined = definitions(tree)
+    _set_static(vars(module), defined)
     for name, node in {**defined, **methods(defined.values())}.items():
         value = value_of(name, vars(module))
         if callable(value) and not (isinstance(node, ast.Assign) and _is_layer_of_library(value, module)):
@@ -358,6 +360,15 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
             source = textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).split("\n")
             found.append(Subject(value, name, first, tuple(source), module, imports, text))
     return found
+
+
+def _set_static(namespace: Mapping[str, Any], defined: Mapping[str, ast.stmt]) -> None:
+    """Let the methods without an instance that a file calls as those of their class be static, as they are in effect."""
+    for name, node in defined.items():
+        owner = namespace.get(name) if isinstance(node, ast.ClassDef) else None
+        for method in called_of_class(node, defined.values()) if isinstance(node, ast.ClassDef) and inspect.isclass(owner) else ():
+            if inspect.isfunction(vars(owner).get(method)):
+                setattr(owner, method, staticmethod(vars(owner)[method]))
 
 
 def _is_layer_of_library(value: Any, module: ModuleType) -> bool:
@@ -374,7 +385,7 @@ def value_of(name: str, namespace: Mapping[str, Any]) -> Any:
         held = namespace.get(part) if place == 0 else vars(held).get(part) if inspect.isclass(held) else None
     value = namespace.get(method) if not owner else vars(held).get(method) if inspect.isclass(held) else None
     if not owner or inspect.isclass(value):
-        return (of_operands(value) or with_tables(value) if inspect.isclass(value) else None) or value
+        return (of_operands(value) or with_tables(value) or of_context(value) if inspect.isclass(value) else None) or value
     if isinstance(value, staticmethod):
         return value.__func__ if inspect.isfunction(inspect.unwrap(value.__func__)) else None
     if not inspect.isfunction(value):
