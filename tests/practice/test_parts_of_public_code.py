@@ -45,6 +45,7 @@ from tests.practice.public import (
     switches,
     texts,
     tokenizers,
+    tokens_and_words,
     training,
     translation,
     unused_settings,
@@ -92,6 +93,7 @@ MODULES = (
     casts_and_indices,
     unused_settings,
     static_methods,
+    tokens_and_words,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

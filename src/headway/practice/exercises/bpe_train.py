@@ -180,6 +180,9 @@ def _counted_cut(as_key: Callable[[str], Any]) -> Callable[[Inputs], Inputs | No
     return encode
 
 
+OF_WORDS_WITH_COUNTS = r"vocab|words?|freq|counts|splits"
+"""Pattern of the name of words with their counts."""
+
 OF_COUNTED = r"\b\w*(vocab|words?|freqs?|counts?|pre_?tok\w*)\.items\(\)"
 """Pattern of the source that goes through words with their counts."""
 KEYS: Sequence[Callable[[str], Any]] = (lambda word: tuple(word.encode("utf-8")), lambda word: tuple(as_bytes(word)))
@@ -195,7 +198,7 @@ SOURCES = optional(
         TEXTS["takes_counted_words"],
         _counted_words,
         role="text",
-        named=r"vocab|words?|freq|counts|splits",
+        named=OF_WORDS_WITH_COUNTS,
         file_source=ENDS_WORDS,
         steps=OF_ENDED_WORDS,
     ),
@@ -234,6 +237,23 @@ def _with_own_ties(**steps: Step) -> Callable[[Any, Inputs], Any]:
     return decode
 
 
+def _of_merged_words(answer: Any, inputs: Inputs) -> Any:
+    """Return the definition's merges for the words that these merges lead to, with their counts, under any choice among the most frequent pairs."""
+    if not isinstance(answer, dict) or inputs.get("special_tokens"):
+        return answer
+    found = {key: int(count) for key, count in answer.items()}
+    ways = [Steps(STEPS | OF_ENDED_WORDS | {"best": best}) for best in (greatest, first_seen, smallest)]
+    return recipe(ways[0], **inputs) if any(found == _merged_words(own, inputs) for own in ways) else answer
+
+
+def _merged_words(own: Any, inputs: Inputs) -> Mapping[str, int]:
+    """Return the words after all merges, their symbols apart, with their counts."""
+    words = [own.symbols(piece) for piece in own.cut(inputs["text"], ())]
+    for pair in recipe(own, **inputs):
+        words = [pair_of(word, pair) for word in words]
+    return Counter(b" ".join(word).decode() for word in words)
+
+
 OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\())|sorted\((list\()?set\("
 OF_WORDS: Mapping[str, Step] = {"cut": lambda text, specials: text.split(), "symbols": as_characters}
 WORDS_OF_CHARACTERS = r"(?i)\Aclass (?!(.|\n)*(utf|byte(?!.?pair)|\.encode\(|</?\w+>|Ġ|findall|finditer))"
@@ -247,6 +267,7 @@ TIES = optional(
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut), source=UNCUT),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut, symbols=as_characters), source=OF_CHARACTERS),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_ENDED_WORDS), source=ENDS_WORDS),
+    Convention(TEXTS["returns_merged_words"], decode=_of_merged_words, role="text", named=OF_WORDS_WITH_COUNTS, file_source=ENDS_WORDS),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_WORDS), source=WORDS_OF_CHARACTERS, used_source=SPLIT),
 )
 WRITTEN = optional(

@@ -182,7 +182,7 @@ EXERCISE = distributions.SAMPLER(
     mistakes=MISTAKES,
     conventions=(
         distributions.GIVEN,
-        distributions.ROWS,
+        (*distributions.ROWS, distributions.by_token(is_filter=False)),
         optional(MODEL),
         tuple(map(or_token, (*distributions.RETURNED[:2], distributions.UNNORMALISED))),
         ORDERS,

@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Probe, unchanged
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, unchanged
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import DEFAULT_AXIS, FEWER_AXES, NUM_AXES, RETURNS
+from headway.practice.recipes.distributions import BY_TOKEN
+from headway.practice.recipes.distributions import TEXTS as SHARED
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
@@ -99,6 +101,19 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+def _as_dict(inputs: Inputs) -> Inputs | None:
+    """Return a vector as a dict of numbers by token id; None for more axes."""
+    return inputs | {"x": dict(enumerate(inputs["x"].tolist()))} if numpy.ndim(inputs["x"]) == 1 else None
+
+
+def _in_order(answer: Any, inputs: Inputs) -> Any:
+    """Return the values of a dict in the order of the tokens, or the output if it is no dict of all."""
+    keys = range(len(inputs["x"]))
+    return numpy.array([answer[key] for key in keys]) if isinstance(answer, dict) and answer.keys() == {*keys} else answer
+
+
+OF_DICT = Convention(SHARED["by_token"], _as_dict, _in_order, role="x", without="axis", source=BY_TOKEN)
+
 EXERCISE = Exercise(
     name="softmax",
     definition=functions.softmax,
@@ -107,6 +122,6 @@ EXERCISE = Exercise(
     roles=(ROLES("x"), ROLES("axis", neutral=-1), ROLES.size("size", extent("x", -1))),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*NUM_AXES, *FEWER_AXES), RETURNS, KEEPS_TYPE, DEFAULT_AXIS),
+    conventions=((*NUM_AXES, *FEWER_AXES, OF_DICT), RETURNS, KEEPS_TYPE, DEFAULT_AXIS),
     recoveries=RECOVERIES,
 )

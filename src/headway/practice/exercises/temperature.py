@@ -103,6 +103,10 @@ EXERCISE = distributions.SAMPLER(
     roles=(distributions.LOGITS, required(distributions.TEMPERATURE), distributions.RNG, distributions.AXIS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(distributions.GIVEN, distributions.ROWS, (*distributions.RETURNED[:2], distributions.TOKENS)),
+    conventions=(
+        distributions.GIVEN,
+        (*distributions.ROWS, distributions.by_token(is_filter=False)),
+        (*distributions.RETURNED[:2], distributions.TOKENS),
+    ),
     recoveries=(temperature_recovery(TEXTS),),
 )

@@ -278,7 +278,8 @@ NUM_AXES = optional(
         _batch_of_two,
         _first_of_batch,
         role="x",
-        used_source=r"(?i)einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b|[\[(]1, *1, *(-1|[\w.]+)[\])]",
+        used_source=r"(?i)einops|rearrange|einsum|unsqueeze\(0\)|[\"']batch \w+ \w+[\"']|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|\.(dim\(\)|ndim|shape\)) *[!=]= *3|\([Bb](atch\w*)?, *\w+, *\w+\)|\b(axis|dim)(: *int)? *= *2\b|[\[(]1, *1, *(-1|[\w.]+)[\])]"
+        r"|\bConv1d\((.|\n)*\.(transpose\(1, *2\)|permute\(0, *2, *1\))",
     ),
     Convention(
         TEXTS["vectors"],

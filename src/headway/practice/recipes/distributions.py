@@ -121,6 +121,33 @@ ROWS = optional(
 )
 """Single rows wrapped to a batch of one, for functions that reject single rows, and rows as the last positions of sequences."""
 
+BY_TOKEN = r"\A\s*def \w+\(\s*(?P<given>\w+)[\s\S]*\b(?P=given)\.(items|values)\(\)"
+"""Pattern of the source of a function that goes through the items of its first operand: a dict of numbers by token."""
+
+
+def _as_dict(inputs: Inputs) -> Inputs | None:
+    """Return one row as a dict of numbers by token id; None for several rows."""
+    logits = inputs["logits"]
+    return inputs | {"logits": dict(enumerate(logits.tolist()))} if numpy.ndim(logits) == 1 else None
+
+
+def by_token(*, is_filter: bool) -> Convention:
+    """Return the convention of a function that takes a dict of numbers by token, and may return one; a filter may leave out what it drops."""
+
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        size = inputs["logits"].size
+        if not isinstance(answer, dict) or not answer.keys() <= set(range(size)) or not (is_filter or len(answer) == size):
+            return answer
+        values = numpy.array(list(answer.values()), numpy.float64)
+        total = values.sum()
+        is_probability = (values >= 0).all() and (total <= 1 + 1e-6 if is_filter else abs(total - 1) <= 1e-6)
+        whole = numpy.full(size, 0.0 if is_probability else -numpy.inf)
+        whole[list(answer)] = values
+        return whole / total if is_probability and total else softmax(whole)
+
+    return Convention(TEXTS["by_token"], _as_dict, decode, role="logits", source=BY_TOKEN)
+
+
 RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
@@ -163,7 +190,7 @@ RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)
 SAMPLER = partial(Exercise, may_write=True, drawing="read", is_trained_through=False)
 """An exercise whose function draws tokens, or returns their probabilities."""
-OF_FILTER = (GIVEN, ROWS, (*RETURNED, UNNORMALISED))
+OF_FILTER = (GIVEN, (*ROWS, by_token(is_filter=True)), (*RETURNED, UNNORMALISED))
 FILTER = partial(SAMPLER, conventions=OF_FILTER)
 """An exercise whose function keeps some of the tokens."""
 

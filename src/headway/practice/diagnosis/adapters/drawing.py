@@ -55,8 +55,10 @@ NOT_A_TOKEN = TEXTS["not_a_token"]
 
 
 def _logits(inputs: Inputs) -> Any:
-    """Return the logits of the inputs, of sequences those of the last positions, or those of their model."""
+    """Return the logits of the inputs, of sequences those of the last positions, of a dict its values, or those of their model."""
     logits = inputs["logits"] if "logits" in inputs else inputs["model"].logits
+    if isinstance(logits, dict):
+        return numpy.array(list(logits.values()))
     return logits[:, -1] if logits.ndim == 3 else logits
 
 

@@ -200,8 +200,8 @@ def fields_read_in(text: str, name: str) -> frozenset[str]:
 
 
 def _is_called(subject: Subject, name: str) -> bool:
-    """Return True if a class calls a parameter or stores it as a part of its own, as it does with a submodule."""
-    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", subject.own_source))
+    """Return True if a class calls a parameter or stores it as a part of its own, as it does with a submodule, or encodes texts with it."""
+    return bool(re.search(rf"(?<![\w.])(self\.)?{re.escape(name)}(\.(encode|decode))?\(", subject.own_source))
 
 
 OF_SETTINGS = r"Config|Args|Params|Settings|Options|Hyper|^(config|cfg|args|hparams|params|settings)$"

@@ -626,11 +626,11 @@ def _fused_weight(parameters: Sequence[inspect.Parameter], exercise: Exercise) -
 
 
 def _constructor_roles(exercise: Exercise) -> list[Role]:
-    """Return the roles that a constructor may take: weights, sizes, scalars and optional operands."""
+    """Return the roles that a constructor may take: weights, sizes, scalars, optional operands and a tokenizer."""
     arrays = {name for inputs in exercise.inputs for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
     scalars = {name for inputs in exercise.inputs for name in inputs} - arrays
     return [
         role
         for role in exercise.roles
-        if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
+        if role.is_weight or role.is_size or role.size_of or role.name in {*scalars, "tokenizer"} or role.neutral is not MISSING
     ]

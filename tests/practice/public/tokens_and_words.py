@@ -1,0 +1,126 @@
+"""Distributions as dicts by token, merged words, and generators of texts with a tokenizer: programs in conventions of public code."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+SAMPLING = """
+import math
+import random
+from typing import Dict
+
+def apply_temperature(scores: Dict[str, float], temperature: float = 1.0) -> Dict[str, float]:
+    return {token: score / temperature for token, score in scores.items()}
+
+def softmax(scores: Dict[str, float]) -> Dict[str, float]:
+    largest = max(scores.values())
+    powers = {token: math.exp(score - largest) for token, score in scores.items()}
+    total = sum(powers.values())
+    return {token: power / total for token, power in powers.items()}
+
+def apply_top_k(probabilities: Dict[str, float], k: int) -> Dict[str, float]:
+    ranked = sorted(probabilities.items(), key=lambda item: item[1], reverse=True)
+    return dict(ranked[:k])
+
+def apply_top_p(probabilities: Dict[str, float], p: float) -> Dict[str, float]:
+    kept, total = {}, 0.0
+    for token, share in sorted(probabilities.items(), key=lambda item: item[1], reverse=True):
+        kept[token] = share
+        total += share
+        if total >= p:
+            break
+    return kept
+
+def sample_token(probabilities: Dict[str, float]) -> str:
+    number, total = random.random(), 0.0
+    for token, share in probabilities.items():
+        total += share
+        if number < total:
+            return token
+    return token
+"""
+
+TRAINING = """
+import re
+from collections import Counter
+
+def pairs_of(vocab):
+    counts = Counter()
+    for word, count in vocab.items():
+        symbols = word.split()
+        for pair in zip(symbols, symbols[1:]):
+            counts[pair] += count
+    return counts
+
+def joined(pair, vocab):
+    found = re.compile(r"(?<!\\S)" + re.escape(" ".join(pair)) + r"(?!\\S)")
+    return {found.sub("".join(pair), word): count for word, count in vocab.items()}
+
+def bpe_training(vocab, num_merges=5):
+    for _ in range(num_merges):
+        counts = pairs_of(vocab)
+        if not counts:
+            break
+        vocab = joined(max(counts, key=counts.get), vocab)
+    return vocab
+
+EXAMPLE = {"l o w </w>": 5, "n e w e s t </w>": 6}
+"""
+
+PROGRAMS = (
+    Program("apply_temperature", "temperature", SAMPLING, (("score / temperature", "score * temperature"),)),
+    Program("softmax", "softmax", SAMPLING, (("power / total", "power / largest"),)),
+    Program("apply_top_k", "top_k", SAMPLING, (("ranked[:k]", "ranked[: k + 1]"), ("ranked[:k]", "ranked[k:]"))),
+    Program("apply_top_p", "top_p", SAMPLING, (("if total >= p", "if total - share >= p"),)),
+    Program("sample_token", "sample", SAMPLING, (("number < total", "number > total"),)),
+    Program(
+        "bpe_training",
+        "bpe_train",
+        TRAINING,
+        (("counts[pair] += count", "counts[pair] += 1"), ("range(num_merges)", "range(num_merges + 1)")),
+    ),
+    Program(
+        "PoswiseFeedForwardNet",
+        "feed_forward",
+        """
+import torch.nn as nn
+import torch.nn.functional as F
+
+class PoswiseFeedForwardNet(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.conv1 = nn.Conv1d(config.hidden_dim, config.ff_dim, kernel_size=1)
+        self.conv2 = nn.Conv1d(config.ff_dim, config.hidden_dim, kernel_size=1)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, inputs):
+        hidden = F.gelu(self.conv1(inputs.transpose(1, 2)))
+        return self.dropout(self.conv2(hidden).transpose(1, 2))
+""",
+        (("F.gelu(self.conv1(inputs.transpose(1, 2)))", "self.conv1(inputs.transpose(1, 2))"),),
+    ),
+    Program(
+        "TextGenerator",
+        "generate",
+        """
+import torch
+
+class TextGenerator:
+    def __init__(self, model, tokenizer, device="cpu"):
+        self.model, self.tokenizer, self.device = model, tokenizer, device
+
+    def generate(self, prompt, max_new_tokens=20, eos_token_id=None, chat=True):
+        if eos_token_id is None:
+            eos_token_id = self.tokenizer.eos_token_id
+        ids = torch.tensor([self.tokenizer.encode(prompt, chat_wrapped=chat)], device=self.device)
+        start = ids.shape[1]
+        for _ in range(max_new_tokens):
+            token = self.model(ids)[:, -1].argmax(-1, keepdim=True)
+            if token.item() == eos_token_id:
+                break
+            ids = torch.cat([ids, token], dim=1)
+        return self.tokenizer.decode(ids[0, start:].tolist())
+""",
+        (("[:, -1].argmax", "[:, 0].argmax"), ("torch.cat([ids, token]", "torch.cat([token, ids]")),
+    ),
+)
