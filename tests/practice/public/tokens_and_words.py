@@ -80,6 +80,31 @@ PROGRAMS = (
         (("counts[pair] += count", "counts[pair] += 1"), ("range(num_merges)", "range(num_merges + 1)")),
     ),
     Program(
+        "Words._bpe_encode_word",
+        "bpe_encode",
+        """
+class Words:
+    def __init__(self, vocab, merges):
+        self.vocab = vocab
+        self._bytes_to_id = {token: number for number, token in vocab.items()}
+        self._merge_rank = {pair: place for place, pair in enumerate(merges)}
+
+    def _bpe_encode_word(self, word_bytes):
+        parts = [bytes([each]) for each in word_bytes]
+        while pairs := [pair for pair in zip(parts, parts[1:]) if pair in self._merge_rank]:
+            first, second = min(pairs, key=self._merge_rank.get)
+            joined = []
+            for part in parts:
+                if joined and joined[-1] == first and part == second:
+                    joined[-1] = first + second
+                else:
+                    joined.append(part)
+            parts = joined
+        return [self._bytes_to_id[part] for part in parts]
+""",
+        (("min(pairs", "max(pairs"),),
+    ),
+    Program(
         "PoswiseFeedForwardNet",
         "feed_forward",
         """

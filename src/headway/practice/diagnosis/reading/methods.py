@@ -44,11 +44,14 @@ GIVEN_MERGES = r"(?!(n|num|max)_).*(merge|ranks|rules).*"
 HELD_VOCAB = r"_?((inv(erse)?|rev(erse)?)_?)?(vocab(ulary)?|decoder|itos)|_?(id|idx|int|i)_?(to|2)_?\w+"
 """Pattern of the names of the state of a tokenizer that may be its tokens by id, or its ids by token."""
 
+HELD_IDS = r"_?(vocab(ulary)?|encoder|stoi|(bytes?|tokens?|str(ing)?|pieces?)_?(to|2)_?(ids?|idx|int|index))"
+"""Pattern of the names of the state of a tokenizer that may be the ids of its tokens, by token or as they are."""
+
 HELD_REPEATS = r"_?((n|num)_?(reps?|repeats?|repetitions|kv_groups|key_value_groups|queries_per_kv(_head)?)|kv_?repeats?|rep(eats?)?)"
 """Pattern of the names of the setting of a grouped-query attention that is the number of its query heads for each key-value head."""
 
 HELD_BY_PARTS: Mapping[str, Mapping[str, str]] = {
-    "bpe_encode": {"merges": GIVEN_MERGES},
+    "bpe_encode": {"merges": GIVEN_MERGES, "vocab": HELD_IDS},
     "bpe_decode": {"vocab": HELD_VOCAB},
     "repeat_kv": {"n_rep": HELD_REPEATS},
 }
