@@ -242,7 +242,7 @@ def _of_merged_words(answer: Any, inputs: Inputs) -> Any:
     if not isinstance(answer, dict) or inputs.get("special_tokens"):
         return answer
     found = {key: int(count) for key, count in answer.items()}
-    ways = [Steps(STEPS | OF_ENDED_WORDS | {"best": best}) for best in (greatest, first_seen, smallest)]
+    ways = [Steps({**STEPS, **OF_ENDED_WORDS, "best": best}) for best in (greatest, first_seen, smallest)]
     return recipe(ways[0], **inputs) if any(found == _merged_words(own, inputs) for own in ways) else answer
 
 

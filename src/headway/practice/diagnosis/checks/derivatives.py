@@ -29,7 +29,7 @@ OF_LOSS = r"(?i)d_?(out|y|z|a|l|loss)\w*|.*(grad|delta|upstream|err).*|g"
 """Pattern of the name of a gradient that a method is given, which is not what it takes the derivative at."""
 
 POINTS = numpy.array([-2.3, -1.1, -0.37, 0.41, 0.9, 1.7, 2.6])
-"""Where derivatives are compared: no function of this kind has a kink there."""
+"""Inputs at which derivatives are compared: no function of this kind has a kink there."""
 
 STEP = 1e-2
 TOLERANCE = 3e-3

@@ -240,8 +240,9 @@ def _is_static(node: ast.FunctionDef) -> bool:
 
 def called_of_class(owner: ast.ClassDef, definitions: Iterable[ast.stmt]) -> set[str]:
     """Return the methods without an instance that lack `@staticmethod`: the file calls them as those of their class, `Softmax.forward(x)`."""
-    methods_of_class = [node for node in owner.body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
-    plain = {each.name for each in methods_of_class if parameters_in(each) and parameters_in(each)[0] not in INSTANCES}
+    own = [node for node in owner.body if isinstance(node, ast.FunctionDef) and not node.decorator_list and parameters_in(node)]
+    instances = {*INSTANCES, *(parameters_in(each)[0] for each in own if each.name.startswith("__"))}
+    plain = {each.name for each in own if parameters_in(each)[0] not in instances}
     called = (node.func for each in definitions for node in ast.walk(each) if plain and isinstance(node, ast.Call))
     names = (
         each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == owner.name
