@@ -25,7 +25,7 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
+NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|guided|deconv|surrogate|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"

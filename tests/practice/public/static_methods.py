@@ -79,6 +79,29 @@ PROGRAMS = (
         ),
     ),
     Program(
+        "SoftmaxFunction",
+        "softmax",
+        """
+import torch
+from torch.autograd import Function
+
+class SoftmaxFunction(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        powers = torch.exp(x - x.max(dim, keepdim=True).values)
+        answer = powers / powers.sum(dim, keepdim=True)
+        ctx.save_for_backward(answer)
+        ctx.dim = dim
+        return answer
+
+    @staticmethod
+    def backward(ctx, grad):
+        (answer,) = ctx.saved_tensors
+        return answer * (grad - (grad * answer).sum(ctx.dim, keepdim=True)), None
+""",
+        (("answer * (grad - (grad * answer).sum(ctx.dim, keepdim=True))", "answer * (1 - answer) * grad"),),
+    ),
+    Program(
         "SGD",
         "sgd_optimizer",
         """

@@ -423,6 +423,8 @@ def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | 
     if trial.call.is_wide or encoded is None:
         return own, None
     found = own or gradient_cause(trial.call, encoded, may_write=_may_write(exercise, trial))
+    if isinstance(found, Cause) and hasattr(trial.call.subject.value, "__headway_backward__"):
+        found = replace(found, fix=TEXTS["fix_backward"], line=trial.call.subject.line_of(r"def backward"))
     return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 

@@ -60,7 +60,9 @@ def of_context(owner: type) -> Callable[..., Any] | None:
         return answer, functools.partial(owner.backward, context)  # type: ignore[attr-defined]
 
     called.__signature__ = operands  # type: ignore[attr-defined]
-    if not is_of_torch and inspect.isfunction(getattr(owner, "backward", None)):
+    if is_of_torch:
+        called.__headway_backward__ = owner.backward  # type: ignore[attr-defined]
+    elif inspect.isfunction(getattr(owner, "backward", None)):
         called.__headway_run__ = run  # type: ignore[attr-defined]
     return called
 
