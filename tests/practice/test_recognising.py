@@ -9,6 +9,7 @@ import pytest
 from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
+from headway.practice.judge.static import facts_of
 from headway.practice.names import by_name, fitting
 from tests.practice.public import embeddings
 from tests.practice.public.attentions import CAUSAL_OVER_CONTEXT
@@ -694,3 +695,8 @@ def test_an_update_of_any_name_is_an_optimizer_if_it_is_right():
 def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
     text = "class Masking:\n    def __call__(self, x, mask_value=0):\n        return x * (x != mask_value)\n"
     assert found_in(text) == {}
+
+
+def test_functions_that_show_a_part_need_no_verdict():
+    text = "def generate(model, ids):\n    return ids\n\ndef benchmark_generation(model, ids):\n    generate(model, ids)\n"
+    assert facts_of(text).optional == {"benchmark_generation"}

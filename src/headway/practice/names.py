@@ -28,6 +28,12 @@ class Pattern:
 NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|guided|deconv|surrogate|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
 
+NO_FUNCTION = (
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|estimate|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
+    r"|.*_(flops?|macs)$|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
+)
+"""Pattern of the names of functions that show, measure, estimate, initialize, check or differentiate a part."""
+
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
 """Pattern of the start of a name that only says that the code is one's own: MyBlock."""
 

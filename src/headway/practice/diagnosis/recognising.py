@@ -19,7 +19,7 @@ from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, D
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
-from headway.practice.names import PARTS_OF_CLASSES, fitting, parts_of_block
+from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
 from headway.practice.outputs import Raised
 from headway.practice.recipes.rotation import ROPE
 
@@ -40,13 +40,6 @@ WHOLE = ("encoder_stack", "encoder_decoder")
 """Parts whose name, a Transformer, may also be that of a decoder-only model, with or without its output head."""
 
 MODELS = ("model", "llm", "lm")
-NO_PART = (
-    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|estimate|init(iali[sz]e)?|validate|check|ensure|d|grad(ient)?|deriv(ative)?)_"
-    r"|.*_(flops?|macs)$|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm)$"
-)
-"""Pattern of the names of functions that show, measure, estimate, initialize, check or differentiate a part."""
-
-
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
@@ -86,7 +79,7 @@ def recognised(subject: Subject) -> Exercise | None:
     """
     if subject.is_method:
         return None if _sees_one_token(subject) else exercise("generate")
-    is_other = re.match(NO_PART, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
+    is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
     if inspect.isfunction(subject.value) and is_other:
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))

@@ -11,7 +11,7 @@ from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, O
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line
-from headway.practice.names import means
+from headway.practice.names import NO_FUNCTION, means
 
 MAX_CHARS = 2_000_000
 OF_JAX = ("flax", "equinox")
@@ -30,8 +30,8 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, abstract classes, classes of fields alone, tests, methods, functions that return a layer, classifiers,
-               and codes of single characters
+    optional   definitions that need no verdict: private ones, abstract classes, classes of fields alone, tests, methods, functions that return a layer or show a part,
+               classifiers, and codes of single characters
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
@@ -76,6 +76,7 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: found for name, found in shadowed.items() if found}
     optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or _is_no_part(node))
     optional |= frozenset(own) | frozenset(name for name in functions if re.search(OF_FACTORY, ast.unparse(nodes[name])))
+    optional |= {name for name in functions if re.match(NO_FUNCTION, name.rpartition(".")[2], re.IGNORECASE)}
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
     if not re.search(OF_BYTE_PAIRS, text, re.IGNORECASE):
