@@ -61,7 +61,27 @@ class LayerNormFunction:
         return dx, (grad * ctx.normal).sum(rows), grad.sum(rows), None
 """
 
+OF_INSTANCES = """
+import numpy as np
+
+class Sigmoid:
+    def __call__(self, x):
+        return 1 / (1 + np.exp(-x))
+
+class SiLU:
+    def __init__(self):
+        self.sigmoid = Sigmoid()
+
+    def __call__(self, x):
+        return x * self.sigmoid(x)
+
+    def derivative(self, x):
+        s = self.sigmoid(x)
+        return s * (1 + x * (1 - s))
+"""
+
 PROGRAMS = (
+    Program("SiLU", "silu", OF_INSTANCES, (("(1 + x * (1 - s))", "(1 + x * s * (1 - s))"),)),
     Program(
         "Swish",
         "silu",

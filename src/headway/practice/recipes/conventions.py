@@ -236,7 +236,7 @@ DRAWN_FROM = (
 """Pattern of the source of a file that names no axis and draws from the outputs of softmax, as NumPy does from one vector alone."""
 
 JACOBIAN_OF_VECTOR = (
-    r"(?i)\A(?!(.|\n)*(\b(axis|dim)\b|keepdims?|rows?\b|batch|\[ *(:|\.\.\.|None)))"
+    r"(?i)\A(?!(.|\n)*(\b(axis|dim)\b|keepdims?|rows?\b|batch|\b(zip|enumerate)\(|\[ *(:|\.\.\.|None)))"
     r"(.|\n)*(\bdiag(flat)?\((?P<p>\w+)\) *- *[\w.]*\b(outer|dot)\((?P=p)\b|\b(?P<s>\w+)\[(?P<i>\w+)\] *\* *\([^\n]*- *(?P=s)\[(?!(?P=i)\b)\w+\]\))"
 )
 """Pattern of the source of a class that names no axis and whose derivative is the square Jacobian of one vector: diag(s) - outer(s, s)."""

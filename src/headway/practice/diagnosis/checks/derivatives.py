@@ -1,7 +1,8 @@
-"""Check of derivatives next to an elementwise function: `SiLU.forward(x)` and `SiLU.derivative(x)`, static methods of one class."""
+"""Check of derivatives next to an elementwise function: `SiLU.forward(x)` and `SiLU.derivative(x)`, methods of one class that keeps no state."""
 
 from __future__ import annotations
 
+import dis
 import inspect
 import re
 from collections.abc import Callable
@@ -45,6 +46,8 @@ def derivative_cause(call: Call) -> Cause | bool:
     if not inspect.isclass(held):
         return False
     methods = {each: _plain(held, each) for each in vars(held) if re.fullmatch(DERIVATIVE, each)}
+    if not any(methods.values()):
+        return False
     forward = next(filter(None, (_plain(held, each) for each in CALLED)), None) if held is value else _plain(held, call.subject.short_name)
     is_right = False
     for method, derivative in methods.items():
@@ -59,14 +62,23 @@ def derivative_cause(call: Call) -> Cause | bool:
 
 
 def _plain(owner: Any, name: str) -> Callable[..., Any] | None:
-    """Return a method of a class that takes one operand and no instance; None for another."""
+    """Return a method of a class that takes one operand, and no instance or one that keeps nothing of a call; None for another."""
     found = inspect.getattr_static(owner, name, None) if inspect.isclass(owner) else None
     function = found.__func__ if isinstance(found, staticmethod) else found
     if not inspect.isfunction(function):
         return None
     parameters = [*inspect.signature(function).parameters.values()]
     needed = [each.name for each in parameters if each.default is each.empty]
+    if needed[:1] == ["self"] and len(needed) == 2 and not _keeps_state(owner):
+        with suppress(Exception):  # it may need settings
+            return getattr(owner(), name)
     return function if len(needed) == 1 and needed[0] not in INSTANCES else None
+
+
+def _keeps_state(owner: type) -> bool:
+    """Return True for a class whose methods, other than its constructor, assign attributes."""
+    functions = [each for name, each in vars(owner).items() if inspect.isfunction(each) and name != "__init__"]
+    return any(each.opname == "STORE_ATTR" for function in functions for each in dis.get_instructions(function))
 
 
 def _takes_gradient(derivative: Callable[..., Any]) -> bool:
