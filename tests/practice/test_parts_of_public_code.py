@@ -25,6 +25,7 @@ from tests.practice.public import (
     jax_modules,
     joined,
     keys_and_lengths,
+    keys_of_weights,
     layers,
     masks_and_positions,
     named_otherwise,
@@ -90,6 +91,7 @@ MODULES = (
     named_otherwise,
     casts_and_indices,
     unused_settings,
+    keys_of_weights,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

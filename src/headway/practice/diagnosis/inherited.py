@@ -104,7 +104,9 @@ def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
 def _rotating(verdict: Verdict, subject: Subject, wrong: Mapping[str, Verdict]) -> Verdict:
     """Return the verdict on an attention, as wrong if it makes wrong rotary positions: heads of two coordinates hide which ones turn together."""
     parts = [wrong[name] for name in _made_by(subject) if name in wrong and wrong[name].exercise == "rotary"]
-    return replace(verdict, status="wrong", causes=(_cause(parts[0], TEXTS["makes_wrong"]),), notes=(), difference=None) if parts else verdict
+    return (
+        replace(verdict, status="wrong", causes=(_cause(parts[0], TEXTS["makes_wrong"]),), notes=(), difference=None) if parts else verdict
+    )
 
 
 def _cause(part: Verdict, says: Message | None = None) -> Cause:

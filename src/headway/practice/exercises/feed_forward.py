@@ -199,7 +199,11 @@ def _of_one_width(inputs: Inputs) -> Inputs | None:
         room = [(0, inner - outer) if each == axis % values.ndim else (0, 0) for each in range(values.ndim)]
         return numpy.pad(values, room)
 
-    found = inputs | {"x": widened("x", -1), "up_weight": widened("up_weight", -1, is_copied=False), "down_weight": widened("down_weight", 0)}
+    found = inputs | {
+        "x": widened("x", -1),
+        "up_weight": widened("up_weight", -1, is_copied=False),
+        "down_weight": widened("down_weight", 0),
+    }
     found |= {"down_bias": widened("down_bias", 0)} if inputs.get("down_bias") is not None else {}
     return found | {name: inner for name in ("hidden_size", "output_size") if name in inputs}
 
