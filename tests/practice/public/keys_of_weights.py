@@ -110,11 +110,11 @@ class RootNorm(nn.Module):
         return self.gain * x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5)
 
 class MultiHeadAttention(nn.Module):
-    def __init__(self, num_heads, width):
+    def __init__(self, num_heads, d_model):
         super().__init__()
         self.num_heads = num_heads
-        self.q, self.k, self.v, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
-        self.norm = RootNorm(width)
+        self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+        self.norm = RootNorm(d_model)
 
     def split(self, x):
         return x.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
@@ -134,15 +134,15 @@ class MultiHeadAttention(nn.Module):
 from torch import nn
 
 class FFN(nn.Module):
-    def __init__(self, width):
+    def __init__(self, hidden_size):
         super().__init__()
-        self.inner, self.outer = nn.Linear(width, width), nn.Linear(width, width)
-        self.norm = nn.LayerNorm(width)
+        self.fc1, self.fc2 = nn.Linear(hidden_size, hidden_size), nn.Linear(hidden_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size)
 
     def forward(self, x):
-        return self.norm(x + self.outer(self.inner(x).relu()))
+        return self.norm(x + self.fc2(self.fc1(x).relu()))
 """,
-        (("self.inner(x).relu()", "self.inner(x)"),),
+        (("self.fc1(x).relu()", "self.fc1(x)"),),
     ),
     Program(
         "advance_decoding",

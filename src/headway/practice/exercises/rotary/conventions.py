@@ -225,7 +225,7 @@ def _without_cache(answer: Any, inputs: Inputs) -> Any:
 
 def _without_seconds(answer: Any, inputs: Inputs) -> Any:
     """Return the arrays before the seconds that a function has measured."""
-    is_timed = isinstance(answer, tuple) and len(answer) > 1 and type(answer[-1]) is float
+    is_timed = isinstance(answer, tuple) and len(answer) > 1 and not numpy.ndim(answer[-1])
     return (answer[:-1] if len(answer) > 2 else answer[0]) if is_timed else answer
 
 
