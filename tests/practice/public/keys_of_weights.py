@@ -1,4 +1,4 @@
-"""Weights under keys that are made from a prefix, samplers of words, optimizers of pairs and of batch sizes, parts with a norm of their own."""
+"""Weights in variables of a file or under keys that are made from a prefix, samplers of words, optimizers of pairs and of batch sizes, parts with a norm of their own."""
 
 from __future__ import annotations
 
@@ -80,7 +80,29 @@ def sample_word(words, probs):
     return random.choices(words, weights=probs, k=1)[0]
 """
 
+OF_NOTEBOOK = """
+import numpy as np
+
+width = 64
+WQ, WK, WV = (np.random.randn(width, width) for _ in range(3))
+W1, b1 = np.random.randn(width, 4 * width), np.zeros(4 * width)
+W2, b2 = np.random.randn(4 * width, width), np.zeros(width)
+
+def softmax(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+def cross_attention(encoder_out, decoder_state):
+    q, k, v = decoder_state @ WQ, encoder_out @ WK, encoder_out @ WV
+    return softmax(q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])) @ v
+
+def feed_forward(x):
+    return np.maximum(0, x @ W1 + b1) @ W2 + b2
+"""
+
 PROGRAMS = (
+    Program("cross_attention", "cross_attention", OF_NOTEBOOK, (("encoder_out @ WV", "decoder_state @ WV"),)),
+    Program("feed_forward", "feed_forward", OF_NOTEBOOK, (("@ W2 + b2", "@ W2 - b2"),)),
     Program("embedding_lookup", "embed", FLAT, (("weights[weight_name][ids]", "weights[weight_name].T[ids]"),)),
     Program("layer_norm", "layer_norm", FLAT, (("x.var(-1, keepdims=True)", "x.std(-1, keepdims=True)"),)),
     Program(

@@ -158,10 +158,10 @@ def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parame
         def __call__(self, **given: Any) -> Any:
             return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **keys, **self._shared, **given)
 
-    return _with_parameters(subject, Holder, sizes_taken, kept)
+    return with_parameters(subject, Holder, sizes_taken, kept)
 
 
-def _with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
+def with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
     """Return the subject with a class in place of its function, with these parameters."""
     bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(called)]
     changed: Any = holder
@@ -198,7 +198,7 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
             return function(**{params: self._closed(self.params)}, **self._shared, **given)
 
     own = [each for each in subject.parameters if each.name != params and each.name not in shared]
-    return _with_parameters(subject, Holder, sizes_taken, own)
+    return with_parameters(subject, Holder, sizes_taken, own)
 
 
 def _size(name: str) -> int:
