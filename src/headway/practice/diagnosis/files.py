@@ -140,8 +140,8 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
 def _set_as_main(module: ModuleType, tree: ast.Module) -> None:
     """Set what a file sets only when it is run as a program: variables with plain values, such as sizes that its classes read, and Python's own modules."""
     bodies = [each.body for each in tree.body if isinstance(each, ast.If) and "__main__" in ast.dump(each.test)]
-    for statement in (each for body in bodies for each in body if isinstance(each, ast.Import | ast.ImportFrom)):
-        _import_as_main(module, statement)
+    for imported_here in (each for body in bodies for each in body if isinstance(each, ast.Import | ast.ImportFrom)):
+        _import_as_main(module, imported_here)
     for statement in (each for body in bodies for each in body if isinstance(each, ast.Assign)):
         names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
         with suppress(ValueError, TypeError, SyntaxError):

@@ -157,7 +157,7 @@ class _Reader:
         for path in places.values():
             self.root.at(path)
         if places:
-            keys = {name: text for name, value in given.items() if (text := scope.text(value)) is not None}
+            keys = {name: key for name, value in given.items() if (key := scope.text(value)) is not None}
             _Reader(self.module, self.root, self.depth + 1).read(function, places, keys)
 
     def _function(self, node: ast.expr) -> Callable[..., Any] | None:
