@@ -201,9 +201,9 @@ class _Scope(ast.NodeVisitor):
             case ast.Attribute(value=value, attr=name) if name not in OF_ARRAYS and name != "T":
                 owner = self.path(value)
                 return None if owner is None else self._step(owner, name, "attributes")
-            case ast.Subscript(value=value, slice=index) if (name := self.text(index)) is not None:
+            case ast.Subscript(value=value, slice=index) if (key := self.text(index)) is not None:
                 owner = self.path(value)
-                return None if owner is None else self._step(owner, name, "dict")
+                return None if owner is None else self._step(owner, key, "dict")
             case ast.IfExp(body=body) if self._finds_key(node.test):
                 return self.path(body)
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value=str(name)), *_]):
