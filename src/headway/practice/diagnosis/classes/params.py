@@ -127,6 +127,9 @@ def _keys_taken(subject: Subject, tree: str) -> dict[str, object]:
     A text is the name of the function, which says whose weights they are, and a number is 0.
     """
     source = subject.own_source
+    called = (getattr(subject.module, name, None) for name in re.findall(rf"\b(\w+)\([^()]*\b{tree}\b", source))
+    if subject.module is None or any(inspect.isfunction(each) and each.__globals__ is not vars(subject.module) for each in called):
+        return {}  # what functions of other files read in turn is not followed
     texts = " ".join(text for _, text in re.findall(r"\bf(['\"])(\S*?)\1", source))  # messages have spaces
     found: dict[str, object] = {}
     for each in subject.parameters:
