@@ -2,6 +2,8 @@
 
 import pytest
 
+from headway.practice.diagnosis.files import load_module, with_exercises
+from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 
 SIZES = "WIDTH, DROPOUT, LONGEST = 384, 0.1, 256\n"
@@ -167,3 +169,46 @@ def softmax(x):
 """)
     found = {verdict.subject: verdict.status for verdict in check_file(tmp_path / "mine.py")}
     assert found == {"mine.py": "could not run", "Attention": "could not run", "softmax": "correct"}
+
+
+LAYER_OF_ANOTHER_FILE = """
+from torch import nn
+from attending import MultiHeadAttention
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.attention_norm, self.feed_forward_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, mask=None):
+        x = self.attention_norm(x + self.attention(x, x, x, mask))
+        return self.feed_forward_norm(x + self.feed_forward(x))
+"""
+WRONG_ATTENTION = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.fc_q, self.fc_k, self.fc_v, self.fc_out = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, q, k, v, mask=None):
+        q, k, v = (self.fc_q(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for x in (q, k, v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        scores = scores if mask is None else scores.masked_fill(mask == 0, -1e9)
+        return self.fc_out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
+
+@pytest.mark.parametrize(("change", "is_right"), [(("", ""), True), (("x + self.attention(", "self.attention("), False)])
+def test_a_wrong_part_of_another_file_is_no_mistake_of_a_layer(tmp_path, change, is_right):
+    pytest.importorskip("torch")
+    (tmp_path / "attending.py").write_text(WRONG_ATTENTION)
+    path, text = tmp_path / "layer.py", LAYER_OF_ANOTHER_FILE.replace(*change) if change[0] else LAYER_OF_ANOTHER_FILE
+    path.write_text(text)
+    (verdict,) = verdicts([each for each in with_exercises(load_module(path, text), text) if each[0].name == "EncoderLayer"])
+    assert verdict.is_correct == is_right

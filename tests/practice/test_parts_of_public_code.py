@@ -25,6 +25,7 @@ from tests.practice.public import (
     jax_modules,
     joined,
     keys_and_lengths,
+    keys_of_weights,
     layers,
     masks_and_positions,
     named_otherwise,
@@ -94,6 +95,7 @@ MODULES = (
     unused_settings,
     static_methods,
     tokens_and_words,
+    keys_of_weights,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

@@ -19,10 +19,8 @@ import numpy
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.checks.of_text import cause_of_text
+from headway.practice.diagnosis.checks.of_text import cause_of_unexplained
 from headway.practice.diagnosis.checks.relative_positions import depends_on_place
-from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
-from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -89,13 +87,13 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
     """Return a verdict on what could not run, or is not explained, as wrong if its text holds a mistake.
 
     Such are a name that nothing defines and a call that always raises, in what could not run, one layer in all places of a list, masked values that are dropped,
-    masked scores near 0, angles doubled for other pairs than those that are turned, and an argument in the place of another.
+    masked scores near 0, angles doubled for other pairs than those that are turned, one norm for two parts, and an argument in the place of another.
     """
     if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
         return verdict
     subject = verdict.trial.call.subject
     raising = (undefined(subject) or impossible(subject)) if verdict.status == "could not run" else None
-    cause = raising or cause_of_text(subject) or tiny_fill_cause(subject, verdict.trial.exercise) or mixed_layout_cause(subject)
+    cause = raising or cause_of_unexplained(subject, verdict.trial.exercise)
     return verdict if cause is None else replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, is_confirmed=True)
 
 

@@ -138,14 +138,27 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
 
 
 def _set_as_main(module: ModuleType, tree: ast.Module) -> None:
-    """Set the variables that a file sets to plain values only when it is run as a program, such as sizes that its classes read."""
-    bodies = (each.body for each in tree.body if isinstance(each, ast.If) and "__main__" in ast.dump(each.test))
+    """Set what a file sets only when it is run as a program: variables with plain values, such as sizes that its classes read, and Python's own modules."""
+    bodies = [each.body for each in tree.body if isinstance(each, ast.If) and "__main__" in ast.dump(each.test)]
+    for imported_here in (each for body in bodies for each in body if isinstance(each, ast.Import | ast.ImportFrom)):
+        _import_as_main(module, imported_here)
     for statement in (each for body in bodies for each in body if isinstance(each, ast.Assign)):
         names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
         with suppress(ValueError, TypeError, SyntaxError):
             value = ast.literal_eval(statement.value)
             vars(module).update({name: value for name in names if name not in vars(module)})
         vars(module).update(_settings(statement, vars(module)))
+
+
+def _import_as_main(module: ModuleType, statement: ast.Import | ast.ImportFrom) -> None:
+    """Import modules of Python's own under names that are free, such as `time`."""
+    paths = [each.name for each in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+    if not all(path.partition(".")[0] in sys.stdlib_module_names for path in paths):
+        return
+    names: dict[str, object] = {}
+    with suppress(ImportError):
+        exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), names)
+    vars(module).update({name: value for name, value in names.items() if name not in vars(module)})
 
 
 def _is_choice(statement: ast.stmt) -> bool:

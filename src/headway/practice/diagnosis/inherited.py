@@ -88,6 +88,8 @@ def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
         return verdict
     subject, calls, is_wired = verdict.trial.call.subject, by_name(verdict.exercise).calls, verdict.trial.call.is_wired
     is_layer = verdict.is_correct and is_wired and calls in ("layer", "block")
+    if verdict.is_correct and "attention" in verdict.exercise:
+        return _rotating(verdict, subject, wrong)
     if calls not in ("stack", "model") and not is_layer:
         return verdict
     given = _given_to(subject) if verdict.exercise == "encoder_decoder" else ()
@@ -97,6 +99,14 @@ def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
             cause = _cause(part, None if verdict.is_correct else TEXTS["makes_wrong"])
             return replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None)
     return verdict
+
+
+def _rotating(verdict: Verdict, subject: Subject, wrong: Mapping[str, Verdict]) -> Verdict:
+    """Return the verdict on an attention, as wrong if it makes wrong rotary positions: heads of two coordinates hide which ones turn together."""
+    parts = [wrong[name] for name in _made_by(subject) if name in wrong and wrong[name].exercise == "rotary"]
+    return (
+        replace(verdict, status="wrong", causes=(_cause(parts[0], TEXTS["makes_wrong"]),), notes=(), difference=None) if parts else verdict
+    )
 
 
 def _cause(part: Verdict, says: Message | None = None) -> Cause:

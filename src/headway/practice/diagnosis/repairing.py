@@ -209,10 +209,10 @@ def _with_meant(verdict: Verdict, subject: Subject, exercise: Exercise, found: S
         TEXTS["changed_line"].format(line=each.node.lineno, change=Message(text, text)) for each, text in zip(found, texts, strict=True)
     ]
     says = Message("; ".join(each.en for each in lines), "；".join(each.zh for each in lines))
-    repair = Repair(edits, says, len(verdict.trial.probes) if verdict.trial is not None else 0)
+    repair = Repair(edits, says, 0)
     meant = _with_edits(subject, [(subject, repair)])
-    is_right = meant is not None and _right(meant, recognised(meant) or exercise) is not None
-    return replace(wrong, repair=repair) if is_right else wrong
+    right = None if meant is None else _right(meant, recognised(meant) or exercise)
+    return wrong if right is None or right.trial is None else replace(wrong, repair=replace(repair, num_probes=len(right.trial.probes)))
 
 
 def _right(subject: Subject, exercise: Exercise, *, is_diagnosed: bool = False) -> Verdict | None:

@@ -187,17 +187,24 @@ def _layers(inputs: Inputs) -> Inputs:
 
 
 def _of_one_width(inputs: Inputs) -> Inputs | None:
-    """Return the inputs with the outer width as large as the inner one, filled with zeros; None if it is larger."""
+    """Return the inputs with the outer width as large as the inner one, filled with copies, which a norm leaves alike, or else zeros; None if it is larger."""
     inner, outer = inputs["up_weight"].shape
     if outer > inner:
         return None
 
-    def widened(name: str, *axes: tuple[int, int]) -> Any:
-        return numpy.pad(inputs[name], [(0, 0)] * (inputs[name].ndim - len(axes)) + list(axes))
+    def widened(name: str, axis: int, *, is_copied: bool = True) -> Any:
+        values = inputs[name]
+        if is_copied and inner % outer == 0:
+            return numpy.concatenate([values] * (inner // outer), axis)
+        room = [(0, inner - outer) if each == axis % values.ndim else (0, 0) for each in range(values.ndim)]
+        return numpy.pad(values, room)
 
-    room = (0, inner - outer)
-    found = inputs | {"x": widened("x", room), "up_weight": widened("up_weight", room), "down_weight": widened("down_weight", room, (0, 0))}
-    found |= {"down_bias": widened("down_bias", room)} if inputs.get("down_bias") is not None else {}
+    found = inputs | {
+        "x": widened("x", -1),
+        "up_weight": widened("up_weight", -1, is_copied=False),
+        "down_weight": widened("down_weight", 0),
+    }
+    found |= {"down_bias": widened("down_bias", 0)} if inputs.get("down_bias") is not None else {}
     return found | {name: inner for name in ("hidden_size", "output_size") if name in inputs}
 
 
@@ -276,7 +283,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
-        (*wrapped(feed_forward_example("up")), ADDED),
+        (*wrapped(feed_forward_example("up"), feed_forward_example("up", inner=3)), ADDED),
         NUM_AXES,
         RETURNS,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),

@@ -174,6 +174,7 @@ EXERCISE = distributions.SAMPLER(
         required(distributions.TOP_P),
         distributions.RNG,
         distributions.AXIS,
+        distributions.WORDS,
         ROLES("do_sample", neutral=True),
         ROLES("num_draws", neutral=1),
         *ROLES.each("model", "prompt"),

@@ -188,6 +188,9 @@ TOP_P = ROLES("top_p", neutral=None, off=NEARLY_ONE)
 MIN_P = ROLES("min_p")
 RNG = ROLES("rng", neutral=None)
 AXIS = ROLES("axis", neutral=-1)
+WORDS = ROLES("words", neutral=lambda inputs: numpy.arange(inputs["logits"].shape[-1]))
+"""The tokens themselves, next to their probabilities; ids are passed."""
+
 SAMPLER = partial(Exercise, may_write=True, drawing="read", is_trained_through=False)
 """An exercise whose function draws tokens, or returns their probabilities."""
 OF_FILTER = (GIVEN, (*ROWS, by_token(is_filter=True)), (*RETURNED, UNNORMALISED))
@@ -198,6 +201,7 @@ OF_FILTERS = (
     TEMPERATURE,
     RNG,
     AXIS,
+    WORDS,
     ROLES("filter_value", neutral=-numpy.inf),
     ROLES("min_tokens_to_keep", neutral=1),
 )

@@ -140,3 +140,11 @@ def test_a_mistake_with_the_past_that_the_caller_joins_is_found(tmp_path, right,
     assert STACKED.count(right) == 1
     verdict = verdict_on(tmp_path, STACKED.replace(right, wrong))
     assert [cause.name for cause in verdict.causes] == ["cached_differs"]
+
+
+def test_a_cache_of_repeated_heads_that_cannot_be_joined_is_found_without_a_mask(tmp_path):
+    text = CACHED.replace('.masked_fill(later, float("-inf"))', "").replace(
+        "reshape(batch, length, width)), (k, v)", "reshape(batch, length, width)), (k.repeat(1, 2, 1, 1), v)"
+    )
+    verdict = verdict_on(tmp_path, text)
+    assert [cause.name for cause in verdict.causes] == ["cached_differs"]

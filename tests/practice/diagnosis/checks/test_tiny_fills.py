@@ -42,6 +42,7 @@ def _checked(tmp_path, masking):
         "scores = scores.masked_fill(mask == 0, 1e-9)",
         "scores = scores.masked_fill(mask == 0, torch.tensor(1e-16))",
         'scores.masked_fill_(mask == 0, float("-1e-20"))',
+        "scores += mask * -1e-9",
     ],
 )
 def test_scores_filled_with_a_number_near_zero_are_a_mistake_with_its_line(tmp_path, masking):

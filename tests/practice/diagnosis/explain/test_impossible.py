@@ -123,3 +123,53 @@ def test_a_slip_in_the_name_of_the_constructor_is_a_mistake(tmp_path, name):
     (found,) = [each for each in found_in(tmp_path, text, "Attention") if isinstance(each.node, ast.stmt)]
     assert found.cause.line == 6
     assert not found_in(tmp_path, text.replace("super().__init__()", "self.dim = dim", 1), "Attention")
+
+
+OF_KINDS = """
+import math
+import numpy as np
+import torch
+
+def mask(seq):
+    length = seq.size(1)
+    return 1 - torch.triu(torch.ones(length, length), diagonal=1).bool()
+
+def table(length, width):
+    found = torch.zeros(length, width)
+    for position in range(length):
+        for place in range(width):
+            found[position, place] = torch.cos(position * place * 0.01)
+    return found
+
+class Momentum:
+    def __init__(self, lr=0.01):
+        self.lr, self.v = lr, {}
+
+    def update(self, params, grads):
+        for key in params:
+            if key not in self.v:
+                self.v[key] = np.zeros_like
+            self.v[key] = 0.9 * self.v[key] - self.lr * grads[key]
+            params[key] += self.v[key]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "written"),
+    [
+        ("mask", "(1 - torch.triu(torch.ones(length, length), diagonal=1)).bool()", "1 - torch.triu(", "~torch.triu("),
+        ("table", "math.cos(position * place * 0.01)", "torch.cos(position * place * 0.01)", "math.cos(position * place * 0.01)"),
+        ("Momentum", "np.zeros_like(params[key])", "np.zeros_like", "np.zeros_like("),
+    ],
+)
+def test_kinds_of_values_that_no_function_takes_are_found(tmp_path, name, right, wrong, written):
+    (found,) = found_in(tmp_path, OF_KINDS, name)
+    assert found.written.startswith(written)
+    line = next(each for each in OF_KINDS.splitlines() if wrong in each)
+    corrected = OF_KINDS.replace(line, line[: line.index(wrong)] + right)
+    assert found_in(tmp_path, corrected, name) == []
+
+
+def test_a_tensor_that_a_name_of_a_loop_may_hold_is_not_accused(tmp_path):
+    text = OF_KINDS.replace("for position in range(length)", "for position in torch.arange(length)")
+    assert found_in(tmp_path, text, "table") == []

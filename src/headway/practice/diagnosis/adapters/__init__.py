@@ -11,6 +11,7 @@ from headway.practice.diagnosis.adapters.merger_calls import merger_calls
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.given_model import with_model
 from headway.practice.diagnosis.classes.global_operands import globals_calls
+from headway.practice.diagnosis.classes.global_weights import with_global_weights
 from headway.practice.diagnosis.classes.made_layers import as_layer
 from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.samplers import as_function
@@ -67,6 +68,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
     holder = None
     if any(role.is_weight for role in exercise.roles):
         holder = as_layer(subject, library) or as_class(subject, library, is_linear=exercise.name == "linear")
+        holder = holder or with_global_weights(subject, exercise, library)
     if holder is not None:
         return adapter(None)(holder, exercise, library)
     if exercise.drawing is None and (found := globals_calls(subject, exercise, library)):

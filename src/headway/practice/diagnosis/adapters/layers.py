@@ -17,7 +17,7 @@ from headway.practice.diagnosis.classes.params import as_class
 from headway.practice.diagnosis.classes.slots import Slot, slots_of
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, Submodule, submodule_roles
 from headway.practice.diagnosis.classes.widening import widened
-from headway.practice.diagnosis.reading.missing import absent_parts
+from headway.practice.diagnosis.reading.missing import absent_parts, is_published
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
@@ -58,9 +58,18 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> Sequence[
         return _wired_calls(subject, without_norms, library) or calls
     other = rf"{ROTARY_SOURCE}|{GROUPED}|{BIASED}" if exercise.name == "encoder_layer" else rf"{ROTARY_SOURCE}|{GROUPED}"
     has_other_attention = re.search(other, subject.used_source, re.IGNORECASE)
+    if _makes_imported(subject):
+        return [*calls, *_wired_calls(subject, without_norms, library)]
     if not has_other_attention and any(_holds_only_weights(call, exercise) for call in calls):
         return calls
     return [*_wired_calls(subject, without_norms, library), *calls]
+
+
+def _makes_imported(subject: Subject) -> bool:
+    """Return True for a class that makes parts of another file of its author, where they are judged by themselves."""
+    made = (getattr(subject.module, name, None) for name in re.findall(r"= *([A-Z]\w*)\(", subject.own_source))
+    own = getattr(subject.module, "__name__", "")
+    return any(inspect.isclass(each) and each.__module__ != own and not is_published(each.__module__) for each in made)
 
 
 def _with_optional(exercise: Exercise, pattern: str) -> Exercise:

@@ -172,7 +172,8 @@ class OptimizerCall(Call):
             and any(fits_name(each.name, SQUARE) for each in taken)
         ):
             return self._step_of_moments(points, getattr(value(**settings), method), taken, {})
-        bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE, STATE))
+        bound = bind_parameters(taken, (PAIRED, PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE, STATE, BATCH_SIZE))
+        bound = bound if bound is None else _with_pairs(bound, self.subject.own_source)
         if bound is None or (bound.takes("state") and re.search(RETURNS_CHANGE, self.subject.own_source)):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         is_given = takes.takes("gradient") or bound.takes("gradient") or bound.takes("points_with_gradients")
@@ -213,6 +214,7 @@ class OptimizerCall(Call):
                     "name": f"p{place}",
                     "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
                     "state": states[place],
+                    "batch_size": 1,
                 }
                 called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
                 answer = getattr(instance, method)(**called)
@@ -402,6 +404,18 @@ def _takes_points_alone(function: Any) -> bool:
     taken = parameters_of(function) if inspect.isroutine(function) else []
     needed = [each for each in taken if each.default is each.empty]
     return len(needed) == 1 and fits_name(needed[0].name, PARAMS)
+
+
+def _with_pairs(bound: Binding, source: str) -> Binding:
+    """Return a binding in which the parameters that a loop unpacks as arrays with gradients are pairs: `for p, g in params`."""
+
+    def is_paired(name: str) -> bool:
+        names = re.findall(rf"\bfor \(?(\w+), *(\w+)\)? in (?:list\()?{name}\b(?![.(\[])", source)
+        return bool(names) and all(fits_name(each, GRADS) for _, each in names)
+
+    if bound.takes("gradient"):
+        return bound
+    return Binding({name: PAIRED if role is PARAMS and is_paired(name) else role for name, role in bound.role_of.items()})
 
 
 def _stepping(value: Any) -> str:

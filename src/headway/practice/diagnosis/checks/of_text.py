@@ -5,8 +5,12 @@ from __future__ import annotations
 from headway.practice.diagnosis.checks.dropped_results import dropped_result_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
+from headway.practice.diagnosis.checks.repeated_norms import repeated_norm_cause
+from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
+from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause
 
 
@@ -16,3 +20,16 @@ def cause_of_text(subject: Subject) -> Cause | None:
     Such are one layer in all places, a result that is dropped, a layer made in the call, and an argument in the place of another.
     """
     return shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject) or misplaced_argument_cause(subject)
+
+
+def cause_of_unexplained(subject: Subject, exercise: Exercise) -> Cause | None:
+    """Return the cause that the text of a subject shows whose outputs nothing explains, or that could not run; None if there is none.
+
+    Right outputs leave it open whether the text is a mistake: masked scores near 0, other pairs than those that are turned, one norm for two parts.
+    """
+    return (
+        cause_of_text(subject)
+        or tiny_fill_cause(subject, exercise)
+        or mixed_layout_cause(subject)
+        or repeated_norm_cause(subject, exercise.name)
+    )

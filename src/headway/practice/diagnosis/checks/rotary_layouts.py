@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.reading.subject import Subject, without_comments
+from headway.practice.diagnosis.reading.subject import Subject, parsed, without_comments
+from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.exercises.rotary.conventions import IN_HALVES, REPEATED
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
@@ -37,6 +39,55 @@ OF_NEIGHBOURS = r"::2|\b(cat|concat|concatenate)\(\s*[\[(](\w+), *\2[\])]|rearra
 
 
 def mixed_layout_cause(subject: Subject) -> Cause | None:
+    """Return the cause for a subject that turns other pairs than those that its angles, or its coordinates, are arranged for; None if it is not sure."""
+    return _of_angles(subject) or _of_coordinates(subject)
+
+
+def _of_coordinates(subject: Subject) -> Cause | None:
+    """Return the cause for neighbours that are exchanged as halves and added to coordinates in their own order: `x * cos + rotate_half(x) * sin`."""
+    used = without_comments(subject.used_source)
+    tree = parsed(subject.text)
+    for function in functions_in(tree):
+        line = _neighbours_as_halves(function)
+        if line is not None and re.search(rf"\b{function.name}\b", used) and any(_is_added(node, function.name) for node in ast.walk(tree)):
+            return Cause("layouts_differ", TEXTS["neighbours_as_halves"], TEXTS["join_by_turns"], EMPTY, line=line)
+    return None
+
+
+def _neighbours_as_halves(function: ast.FunctionDef) -> int | None:
+    """Return the line in which a function returns its odd coordinates, negated, before its even ones; None for another function."""
+    taken = {name: ast.unparse(value).replace("0::2", "::2") for node in ast.walk(function) for name, value in _assigned(node)}
+    for node in ast.walk(function):
+        match node:
+            case ast.Return(
+                ast.Call(ast.Attribute(attr="cat" | "concat" | "concatenate"), [ast.List([one, other]) | ast.Tuple([one, other]), *_])
+            ):
+                match one, other:
+                    case ast.UnaryOp(ast.USub(), ast.Name(odd)), ast.Name(even):
+                        first, second = taken.get(even, ""), taken.get(odd, "")
+                        if re.fullmatch(r"\w+\[\.\.\., ::2\]", first) and second == first.replace("::2", "1::2"):
+                            return node.lineno
+    return None
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a statement assigns with their values."""
+    match node:
+        case ast.Assign([ast.Name(name)], value):
+            yield name, value
+        case ast.Assign([ast.Tuple(names)], ast.Tuple(values)) if len(names) == len(values):
+            yield from ((each.id, value) for each, value in zip(names, values, strict=True) if isinstance(each, ast.Name))
+
+
+def _is_added(node: ast.AST, name: str) -> bool:
+    """Return True for `x * cos + name(x) * sin`."""
+    match node:
+        case ast.BinOp(ast.BinOp(ast.Name(first), ast.Mult()), ast.Add(), ast.BinOp(ast.Call(called, [ast.Name(second)]), ast.Mult())):
+            return first == second and ast.unparse(called).rpartition(".")[2] == name
+    return False
+
+
+def _of_angles(subject: Subject) -> Cause | None:
     """Return the cause for a subject that doubles its angles for pairs of neighbours and turns pairs of halves; None if it is not sure."""
     text = without_comments(subject.used_source)
     found = re.search(DOUBLED, text)

@@ -40,6 +40,8 @@ def _filled_near_zero(node: ast.stmt) -> str | None:
             return name if _is_near_zero(fill) else None
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="masked_fill_"), args=[_, fill])):
             return name if _is_near_zero(fill) else None
+        case ast.AugAssign(ast.Name(id=name), ast.Add(), ast.BinOp(op=ast.Mult()) as added):
+            return name if "mask" in ast.unparse(added) and (_is_near_zero(added.left) or _is_near_zero(added.right)) else None
     return None
 
 

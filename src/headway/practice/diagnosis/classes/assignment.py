@@ -308,7 +308,9 @@ def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, .
     """Return the biases that belong to the weights already assigned."""
     known, found = {role.name for role in roles}, {}
     for name, members in holders.items():
-        bias_name = _bias_next_to(name)
+        wanted = _bias_next_to(name)
+        alike = [other for other in groups if wildcard_name(other) == wildcard_name(wanted)]  # of the only layer of a tree
+        bias_name = alike[0] if len(alike) == 1 else wanted
         biases = tuple(role.removesuffix("weight") + "bias" for role in members)
         if bias_name in groups and set(biases) <= known:
             found[bias_name] = biases

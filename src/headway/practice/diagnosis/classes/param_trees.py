@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy
@@ -72,10 +72,15 @@ class Node:
         return Node({key: child.simplified() for key, child in self.children.items()}, self.form, self.uses)
 
 
-def tree_read(function: Callable[..., Any], parameter: str, module: ModuleType | None) -> Node:
-    """Return the tree that a function reads from a parameter; an empty node if it reads nothing."""
+def tree_read(
+    function: Callable[..., Any], parameter: str, module: ModuleType | None, keys: Mapping[str, object] = MappingProxyType({})
+) -> Node:
+    """Return the tree that a function reads from a parameter; an empty node if it reads nothing.
+
+    keys   values of the parameters that keys are made of: `weights[f"{prefix}.weight"]`
+    """
     root = Node()
-    _Reader(module, root, 0).read(function, {parameter: ()})
+    _Reader(module, root, 0).read(function, {parameter: ()}, {name: str(value) for name, value in keys.items()})
     root = root.simplified()
     _give_fields(root, _annotation(function, parameter), module)
     return root
@@ -125,14 +130,15 @@ class _Reader:
     def __init__(self, module: ModuleType | None, root: Node, depth: int) -> None:
         self.module, self.root, self.depth = module, root, depth
 
-    def read(self, function: Callable[..., Any], places: Mapping[str, tuple[str, ...]]) -> None:
+    def read(self, function: Callable[..., Any], places: Mapping[str, tuple[str, ...]], keys: Mapping[str, str]) -> None:
         """Record what a function reads from its parameters.
 
         places   path in the tree by the name of a parameter
+        keys     text by the name of a parameter
         """
         definition = _definition(function)
         if definition is not None and self.depth < MOST_DEEP:
-            _Scope(self, dict(places)).visit_body(definition.body)
+            _Scope(self, dict(places), dict(keys)).visit_body(definition.body)
 
     def called(self, call: ast.Call, scope: _Scope) -> None:
         """Follow a call into a function of the file."""
@@ -151,7 +157,8 @@ class _Reader:
         for path in places.values():
             self.root.at(path)
         if places:
-            _Reader(self.module, self.root, self.depth + 1).read(function, places)
+            keys = {name: key for name, value in given.items() if (key := scope.text(value)) is not None}
+            _Reader(self.module, self.root, self.depth + 1).read(function, places, keys)
 
     def _function(self, node: ast.expr) -> Callable[..., Any] | None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in WRAPPERS and node.args:
@@ -178,9 +185,8 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
 class _Scope(ast.NodeVisitor):
     """Names that hold parts of the tree, while the statements of a function are visited in order."""
 
-    def __init__(self, reader: _Reader, places: dict[str, tuple[str, ...]]) -> None:
-        self.reader, self.places = reader, places
-        self.keys: dict[str, str] = {}
+    def __init__(self, reader: _Reader, places: dict[str, tuple[str, ...]], keys: dict[str, str]) -> None:
+        self.reader, self.places, self.keys = reader, places, keys
 
     def visit_body(self, body: list[ast.stmt]) -> None:
         """Visit statements in order."""
@@ -195,12 +201,11 @@ class _Scope(ast.NodeVisitor):
             case ast.Attribute(value=value, attr=name) if name not in OF_ARRAYS and name != "T":
                 owner = self.path(value)
                 return None if owner is None else self._step(owner, name, "attributes")
-            case ast.Subscript(value=value, slice=ast.Constant(value=str(name))):
+            case ast.Subscript(value=value, slice=index) if (key := self.text(index)) is not None:
                 owner = self.path(value)
-                return None if owner is None else self._step(owner, name, "dict")
-            case ast.Subscript(value=value, slice=ast.Name(id=variable)) if variable in self.keys:
-                owner = self.path(value)
-                return None if owner is None else self._step(owner, self.keys[variable], "dict")
+                return None if owner is None else self._step(owner, key, "dict")
+            case ast.IfExp(body=body) if self._finds_key(node.test):
+                return self.path(body)
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value=str(name)), *_]):
                 owner = self.path(value)
                 return None if owner is None else self._step(owner, name, "dict")
@@ -208,6 +213,34 @@ class _Scope(ast.NodeVisitor):
                 owner = self.path(value)
                 return None if owner is None else (*owner, EACH)
         return None
+
+    def text(self, node: ast.expr) -> str | None:
+        """Return the text of an expression that is a key: a constant, a name of one, or `f"{prefix}.weight"`; None for another."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id=name):
+                return self.keys.get(name)
+            case ast.FormattedValue(value=value, format_spec=None):
+                return self.text(value)
+            case ast.JoinedStr(values=values):
+                parts = [self.text(each) for each in values]
+                return None if None in parts else "".join(map(str, parts))
+        return None
+
+    def _finds_key(self, test: ast.expr) -> bool:
+        """Return True for a condition that the tree has a key: `f"{prefix}.weight" in weights`."""
+        match test:
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[owner]):
+                return self.text(left) is not None and self.path(owner) is not None
+        return False
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        """Visit what is read where the tree has a key, and nothing of the other case."""
+        if self._finds_key(node.test):
+            self.visit(node.body)
+        else:
+            self.generic_visit(node)
 
     def _step(self, owner: tuple[str, ...], name: str, form: str) -> tuple[str, ...]:
         self.reader.root.at(owner).form = form
@@ -283,6 +316,8 @@ class _Scope(ast.NodeVisitor):
         path = self.path(value)
         if isinstance(target, ast.Name):
             self.places.pop(target.id, None)
+            if (text := self.text(value)) is not None:
+                self.keys[target.id] = text
             if path is not None:
                 self.places[target.id] = path
         elif isinstance(target, ast.Tuple) and path is not None and all(isinstance(each, ast.Name) for each in target.elts):

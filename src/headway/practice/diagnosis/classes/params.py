@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,9 @@ OF_JAX = r"\b(jax|jnp|random)\."
 
 OTHER_SIZE = 2
 """Size of what else a tree holds than the weights of the part, such as the number of layers."""
+
+NUMBER_OF_LAYER = r"^(layer|block)?_?(i|idx|index|id|num(ber)?|layer|block)$"
+"""Pattern of the name of the number of a layer."""
 
 MANY = 64
 POSITIONS = r"max|len|ctx|context|block|position"
@@ -71,10 +74,14 @@ def as_class(subject: Subject, library: str, *, is_linear: bool = False) -> Subj
 
 @dataclass(frozen=True)
 class Read:
-    """A tree that a function reads from a parameter, and the words that say whose weights it holds if its keys do not."""
+    """A tree that a function reads from a parameter, and the words that say whose weights it holds if its keys do not.
+
+    keys   values of the parameters that keys of the tree are made of
+    """
 
     tree: Node
     owner: tuple[str, ...] = ()
+    keys: Mapping[str, object] = field(default_factory=dict)
 
     def sizes(self) -> list[str] | None:
         """Return the names of all sizes of the tree; None if those of an array are unknown."""
@@ -87,9 +94,10 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
     attention = ("attention",) if re.search(r"(att(entio)?n|mha)$", subject.name.lower()) else ()
     for each in subject.parameters:
         if each.default is each.empty and each is not config:
-            tree = tree_read(subject.value, each.name, subject.module)
+            keys = _keys_taken(subject, each.name)
+            tree = tree_read(subject.value, each.name, subject.module, keys)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
-                found[each.name] = _of_class(Read(tree, attention))
+                found[each.name] = _of_class(Read(tree, attention, keys))
             elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))
     return found if all(read.sizes() is not None for read in found.values()) else {}
@@ -104,16 +112,41 @@ def _of_class(read: Read) -> Read:
 def _linear_read(subject: Subject) -> dict[str, Read]:
     """Return the tree of one or two arrays with plain keys, or that is unpacked, which a linear layer reads from a required parameter."""
     for each in subject.parameters:
-        tree = tree_read(subject.value, each.name, subject.module) if each.default is each.empty else Node()
-        is_plain = all(not child.children and re.fullmatch(PLAIN, key.lower()) for key, child in tree.children.items())
+        keys = _keys_taken(subject, each.name)
+        tree = tree_read(subject.value, each.name, subject.module, keys) if each.default is each.empty else Node()
+        plain = [key.rpartition(".")[2] if keys else key for key in tree.children]
+        is_plain = all(re.fullmatch(PLAIN, key.lower()) for key in plain) and not any(child.children for child in tree.children.values())
         if 0 < len(tree.children) < 3 and is_plain:
-            return {each.name: Read(tree, (LAYER,))}
+            return {each.name: Read(tree, (LAYER,), keys)}
     return {}
+
+
+def _keys_taken(subject: Subject, tree: str) -> dict[str, object]:
+    """Return values of the required parameters that a function makes keys of a tree from: `weights[f"h.{layer}.{prefix}.bias"]`, `weights[name]`.
+
+    A text is the name of the function, which says whose weights they are, and a number is 0.
+    """
+    source = subject.own_source
+    called = (getattr(subject.module, name, None) for name in re.findall(rf"\b(\w+)\([^()]*\b{tree}\b", source))
+    if subject.module is None or any(inspect.isfunction(each) and each.__globals__ is not vars(subject.module) for each in called):
+        return {}  # what functions of other files read in turn is not followed
+    texts = " ".join(text for _, text in re.findall(r"\bf(['\"])(\S*?)\1", source))  # messages have spaces
+    found: dict[str, object] = {}
+    for each in subject.parameters:
+        is_in_text = re.search(rf"\{{{each.name}\}}", texts) is not None
+        is_key = re.search(rf"\b{tree}\[{each.name}\]", source) is not None and (
+            each.annotation in (str, "str") or re.search(r"(name|key|prefix)$", each.name)
+        )
+        if each.name != tree and each.default is each.empty and (is_in_text or is_key):
+            is_number = each.annotation in (int, "int") or re.search(NUMBER_OF_LAYER, each.name) is not None
+            found[each.name] = 0 if is_number else subject.name
+    return found
 
 
 def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parameter | None, library: str) -> Subject:
     """Return a function as a class that holds trees of zeros; a config is passed to the function, too."""
-    function, kept = subject.value, [each for each in subject.parameters if each.name not in trees and each is not config]
+    function, keys = subject.value, {name: value for read in trees.values() for name, value in read.keys.items()}
+    kept = [each for each in subject.parameters if each.name not in {*trees, *keys} and each is not config]
     sizes = dict.fromkeys(size for read in trees.values() for size in read.sizes() or ())
     sizes_taken = [*([config] if config else []), *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sizes)]
 
@@ -126,12 +159,12 @@ def _made_up(subject: Subject, trees: Mapping[str, Read], config: inspect.Parame
             )
 
         def __call__(self, **given: Any) -> Any:
-            return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **self._shared, **given)
+            return function(**{name: formed(read.tree, self.params[name]) for name, read in trees.items()}, **keys, **self._shared, **given)
 
-    return _with_parameters(subject, Holder, sizes_taken, kept)
+    return with_parameters(subject, Holder, sizes_taken, kept)
 
 
-def _with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
+def with_parameters(subject: Subject, holder: type, constructor: list[inspect.Parameter], called: list[inspect.Parameter]) -> Subject:
     """Return the subject with a class in place of its function, with these parameters."""
     bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(called)]
     changed: Any = holder
@@ -168,7 +201,7 @@ def _initialized(subject: Subject, params: str, initializer: Callable[..., Any],
             return function(**{params: self._closed(self.params)}, **self._shared, **given)
 
     own = [each for each in subject.parameters if each.name != params and each.name not in shared]
-    return _with_parameters(subject, Holder, sizes_taken, own)
+    return with_parameters(subject, Holder, sizes_taken, own)
 
 
 def _size(name: str) -> int:

@@ -199,6 +199,75 @@ def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
         yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=node.lineno), node)
 
 
+MADE_BOOLEAN = r"\.bool\(\)$|\.(to|type)\(torch\.bool\)$"
+"""Pattern of a tensor of PyTorch that is made one of booleans."""
+
+
+def _of_booleans(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a difference with a tensor of booleans, which PyTorch has none of: `1 - triu(x).bool()`."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)) or _root_module(file, "torch") is None:
+        return
+    if re.search(MADE_BOOLEAN, ast.unparse(node.right)):
+        written = f"~{ast.unparse(node.right)}" if ast.unparse(node.left) in ("1", "1.0", "True") else ""
+        yield _raising(file.subject, RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported"), node, written)
+
+
+def _root_module(file: File, name: str) -> ModuleType | None:
+    """Return an installed module that the file imports under its own name, or None."""
+    module = _module(file, ast.Name(name, ast.Load()))
+    return module if module is not None and module.__name__ == name else None
+
+
+OF_TENSORS = ("cos", "sin", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "abs", "square")
+"""Functions of PyTorch that take a tensor alone."""
+
+
+def _of_number(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a function of tensors that is called with a Python number: `torch.cos(position * 0.01)` in a loop over a range."""
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("torch"), name), [number]) if name in OF_TENSORS and _root_module(file, "torch") is not None:
+            names = {each.id for each in ast.walk(number) if isinstance(each, ast.Name)}
+            if names and names <= _counters(file) and all(isinstance(each, OF_NUMBERS) for each in ast.walk(number)):
+                error = TypeError(f"{name}(): argument 'input' must be Tensor, not float")
+                written = f"math.{name}({ast.unparse(number)})" if name not in ("sigmoid", "relu", "abs", "square") else ""
+                yield _raising(file.subject, error, node, written)
+
+
+OF_NUMBERS = (ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Constant, ast.expr_context)
+
+
+def _counters(file: File) -> set[str]:
+    """Return the names that the file assigns in loops over ranges alone."""
+    loops = [node for node in file.nodes if isinstance(node, ast.For) and isinstance(node.target, ast.Name)]
+    counting = [each.target for each in loops if isinstance(each.iter, ast.Call) and ast.unparse(each.iter.func) == "range"]
+    stored = [each for each in file.nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)]
+    taken = {each.arg for each in file.nodes if isinstance(each, ast.arg)}
+    others = {each.id for each in stored if each not in counting} | taken
+    return {each.id for each in counting if isinstance(each, ast.Name)} - others
+
+
+def _of_function(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a computation with a function of a library in place of the array that it makes: `v[key] = np.zeros_like`, then `0.9 * v[key]`."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult | ast.Add | ast.Sub):
+        return
+    for operand in (node.left, node.right):
+        made = next(_uncalled(file, ast.unparse(operand)), None) if isinstance(operand, ast.Subscript) else None
+        if made is not None and _module(file, made.value) is not None:
+            function = ast.unparse(made)
+            error = TypeError(f"unsupported operand type for {type(node.op).__name__}: {function} is not called")
+            yield _raising(file.subject, error, made, f"{function}(…)")
+            return
+
+
+def _uncalled(file: File, target: str) -> Iterator[ast.Attribute]:
+    """Yield the functions that make an array like another and that the file assigns to a target without a call."""
+    for node in file.nodes:
+        match node:
+            case ast.Assign(targets, ast.Attribute(attr="zeros_like" | "ones_like" | "empty_like") as function):
+                if any(ast.unparse(each) == target for each in targets):
+                    yield function
+
+
 def _called(file: File, node: ast.expr) -> tuple[str, Callable[..., Any], int] | None:
     """Return the name and the function that a call is of, and the number of operands that Python adds; None if it is not sure."""
     if isinstance(node, ast.Name):
@@ -303,4 +372,4 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
 
 
-WAYS = (_lacking, _absent_in_base, _of_attribute, _with_other_arguments)
+WAYS = (_lacking, _absent_in_base, _of_attribute, _with_other_arguments, _of_booleans, _of_number, _of_function)

@@ -40,6 +40,10 @@ SHARDING = r"with_(logical_|sharding_)?(constraint|partitioning)"
 """Pattern of the functions of JAX and Flax that return their first argument, an array or an initializer, with its placement on devices."""
 
 
+WAITING = r"torch\.(cuda|mps)\.\w+"
+"""Pattern of the calls that wait for a device, or free its memory."""
+
+
 class _Processor(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?|mps(:0)?", node.value)
@@ -55,6 +59,8 @@ class _Processor(ast.NodeTransformer):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if node.args and re.fullmatch(SHARDING, name):
             return node.args[0]
+        if name in ("synchronize", "empty_cache") and re.fullmatch(WAITING, ast.unparse(node.func)):
+            return ast.copy_location(ast.Constant(None), node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
 

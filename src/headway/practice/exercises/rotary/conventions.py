@@ -223,5 +223,14 @@ def _without_cache(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict | tuple) else answer
 
 
-RETURNS = optional(Convention(SEVERAL_VALUES, decode=_without_cache, source=r"\breturn\b[^\n]*,", without="key"))
+def _without_seconds(answer: Any, inputs: Inputs) -> Any:
+    """Return the arrays before the seconds that a function has measured."""
+    is_timed = isinstance(answer, tuple) and len(answer) > 1 and not numpy.ndim(answer[-1])
+    return (answer[:-1] if len(answer) > 2 else answer[0]) if is_timed else answer
+
+
+RETURNS = optional(
+    Convention(SEVERAL_VALUES, decode=_without_cache, source=r"\breturn\b[^\n]*,", without="key"),
+    Convention(SEVERAL_VALUES, decode=_without_seconds, source=r"\btime\.(time|perf_counter)\("),
+)
 BASES = optional(Convention(TEXTS["usual_base"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"))
