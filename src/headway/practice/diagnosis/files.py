@@ -121,7 +121,7 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             try:
                 exec(code, module.__dict__)
-            except (NameError, ImportError) as error:  # a decorator or a base class of a missing package, or a mistake of the learner's
+            except (NameError, ImportError, AttributeError) as error:  # a decorator or base class of a missing package, or a learner's mistake
                 if isinstance(error, NameError) and error.name not in unset:
                     vars(module)[statement.name] = broken(statement.name, error)
                 else:

@@ -201,6 +201,11 @@ def _of_one_width(inputs: Inputs) -> Inputs | None:
     return found | {name: inner for name in ("hidden_size", "output_size") if name in inputs}
 
 
+def _square(inputs: Inputs) -> Inputs | None:
+    """Return the inputs if the inner width is the outer one; None otherwise."""
+    return inputs if inputs["up_weight"].shape[0] == inputs["up_weight"].shape[1] else None
+
+
 def _narrow(answer: Any, inputs: Inputs) -> Any:
     """Return an output without the room that the outer width has been given."""
     if isinstance(answer, tuple) and answer:
@@ -273,10 +278,11 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
+            Convention(TEXTS["of_one_width"], _square, source=rf"(?=[\s\S]*(norm|\bln)){OF_ONE_WIDTH}", without="intermediate_size"),
             Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
-        (*wrapped(feed_forward_example("up")), ADDED),
+        (*wrapped(feed_forward_example("up"), feed_forward_example("up", inner=3)), ADDED),
         NUM_AXES,
         RETURNS,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
