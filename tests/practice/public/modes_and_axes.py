@@ -121,12 +121,12 @@ import torch.nn.functional as F
 class FeedForward(nn.Module):
     def __init__(self, hidden_size):
         super().__init__()
-        self.inner = nn.Linear(hidden_size, hidden_size)
-        self.outer = nn.Linear(hidden_size, hidden_size)
+        self.fc1 = nn.Linear(hidden_size, hidden_size)
+        self.fc2 = nn.Linear(hidden_size, hidden_size)
         self.norm = nn.LayerNorm(hidden_size)
 
     def forward(self, x):
-        return self.norm(x + self.outer(F.relu(self.inner(x))))
+        return self.norm(x + self.fc2(F.relu(self.fc1(x))))
 """
 
 PARALLEL_LAYERS = """import fairscale.nn.model_parallel.initialize as fs_init
@@ -163,7 +163,7 @@ PROGRAMS = (
     Program("RotaryEmbedding", "rotary_tables", SINES_FIRST, (("dim, 2).float() / dim", "dim, 2).float() / (2 * dim)"),)),
     Program("rope_tables", "rotary_tables", LENGTH_OF_CONTEXT, (("sin = torch.sin", "sin = torch.cos"),)),
     Program("MultiHeadAttention", "multi_head_attention", BOTH_LENGTHS, (("view(batch, num_queries, self.d_model)", "view(batch, num_keys, self.d_model)"),)),
-    Program("FeedForward", "feed_forward", OF_ONE_WIDTH_NORMED, (("F.relu(self.inner(x))", "self.inner(x)"),)),
+    Program("FeedForward", "feed_forward", OF_ONE_WIDTH_NORMED, (("F.relu(self.fc1(x))", "self.fc1(x)"),)),
     Program("FeedForward", "gated_feed_forward", PARALLEL_LAYERS, (("F.silu(self.w1(x)) * self.w3(x)", "self.w1(x) * F.silu(self.w3(x))"),)),
     Program("target_mask", "causal_mask", MASK_OF_SEQUENCE, (("== 0\n", "== 1\n"),)),
 )

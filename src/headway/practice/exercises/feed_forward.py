@@ -154,6 +154,18 @@ VECTOR = TEXTS["vector"]
 BATCH = TEXTS["batch"]
 
 
+UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
+
+OF_ONE_WIDTH = (
+    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+    r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
+)
+"""Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
+
+OF_ONE_WIDTH_NORMED = rf"(?=[\s\S]*([nN]orm|\b[lL][nN]\b)){OF_ONE_WIDTH}"
+"""Pattern of the source of one that has a norm: with a narrower x, filled with zeros, its outputs would be others."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Inputs without and with biases: rows, a vector, three axes, an intermediate size equal to the hidden size, x = 0."""
     random = numpy.random.default_rng(12)
@@ -165,14 +177,14 @@ def probes() -> tuple[Probe, ...]:
         }
 
     return (
-        Probe("rows", drawn(random, 5, 3)),
-        Probe("vector", drawn(random, 3), VECTOR),
-        Probe("three axes", drawn(random, 2, 5, 3), BATCH),
+        Probe("rows", drawn(random, 5, 3), unless=OF_ONE_WIDTH_NORMED),
+        Probe("vector", drawn(random, 3), VECTOR, unless=OF_ONE_WIDTH_NORMED),
+        Probe("three axes", drawn(random, 2, 5, 3), BATCH, unless=OF_ONE_WIDTH_NORMED),
         Probe("same intermediate size", drawn(random, 5, 4, inner=4), QUIET),
-        Probe("rows with biases", biased(5, 3)),
-        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}),
-        Probe("vector with biases", biased(3), VECTOR),
-        Probe("three axes with biases", biased(2, 5, 3), BATCH),
+        Probe("rows with biases", biased(5, 3), unless=OF_ONE_WIDTH_NORMED),
+        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}, unless=OF_ONE_WIDTH_NORMED),
+        Probe("vector with biases", biased(3), VECTOR, unless=OF_ONE_WIDTH_NORMED),
+        Probe("three axes with biases", biased(2, 5, 3), BATCH, unless=OF_ONE_WIDTH_NORMED),
         Probe("same intermediate size, with biases", biased(4, 4, inner=4), QUIET),
     )
 
@@ -201,25 +213,12 @@ def _of_one_width(inputs: Inputs) -> Inputs | None:
     return found | {name: inner for name in ("hidden_size", "output_size") if name in inputs}
 
 
-def _square(inputs: Inputs) -> Inputs | None:
-    """Return the inputs if the inner width is the outer one; None otherwise."""
-    return inputs if inputs["up_weight"].shape[0] == inputs["up_weight"].shape[1] else None
-
-
 def _narrow(answer: Any, inputs: Inputs) -> Any:
     """Return an output without the room that the outer width has been given."""
     if isinstance(answer, tuple) and answer:
         return (_narrow(answer[0], inputs), *answer[1:])
     return answer[..., : inputs["x"].shape[-1]] if numpy.ndim(answer) else answer
 
-
-UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
-
-OF_ONE_WIDTH = (
-    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
-    r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
-)
-"""Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
 
 ENDS_HIDDEN = (
     rf"{UNSCALED}(?![\s\S]*\bout\w*(dim|size|features|channels|width))[\s\S]*\bLinear\( *(?:\w+\.)*in(put)?_\w+, *(?:\w+\.)*(?P<width>\w+)\b"
@@ -278,7 +277,6 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
-            Convention(TEXTS["of_one_width"], _square, source=rf"(?=[\s\S]*(norm|\bln)){OF_ONE_WIDTH}", without="intermediate_size"),
             Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),

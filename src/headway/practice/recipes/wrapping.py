@@ -64,8 +64,12 @@ def wrapped(*silent: Inputs, has_context: bool = False) -> tuple[Convention, ...
     before, around = ((*each, *_of_query(each)) if has_context else each for each in (BEFORE, AROUND))
 
     def read(ask: Ask) -> Sequence[Convention] | None:
-        for inputs in (masked for each in silent for masked in _with_masks(each)):
-            answer, x = _first(ask(inputs)), numpy.asarray(inputs["x"], numpy.float64)
+        return next(filter(None, (read_from(ask, each) for each in silent)), None)
+
+    def read_from(ask: Ask, example: Inputs) -> Sequence[Convention] | None:
+        x = numpy.asarray(example["x"], numpy.float64)
+        for inputs in _with_masks(example):
+            answer = _first(ask(inputs))
             if answer is None or answer.shape != x.shape:
                 continue
             if is_same(answer, normed(x), 1e-3):
