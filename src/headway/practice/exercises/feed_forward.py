@@ -154,18 +154,6 @@ VECTOR = TEXTS["vector"]
 BATCH = TEXTS["batch"]
 
 
-UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
-
-OF_ONE_WIDTH = (
-    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
-    r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
-)
-"""Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
-
-OF_ONE_WIDTH_NORMED = rf"(?=[\s\S]*([nN]orm|\b[lL][nN]\b)){OF_ONE_WIDTH}"
-"""Pattern of the source of one that has a norm: with a narrower x, filled with zeros, its outputs would be others."""
-
-
 def probes() -> tuple[Probe, ...]:
     """Inputs without and with biases: rows, a vector, three axes, an intermediate size equal to the hidden size, x = 0."""
     random = numpy.random.default_rng(12)
@@ -177,14 +165,14 @@ def probes() -> tuple[Probe, ...]:
         }
 
     return (
-        Probe("rows", drawn(random, 5, 3), unless=OF_ONE_WIDTH_NORMED),
-        Probe("vector", drawn(random, 3), VECTOR, unless=OF_ONE_WIDTH_NORMED),
-        Probe("three axes", drawn(random, 2, 5, 3), BATCH, unless=OF_ONE_WIDTH_NORMED),
+        Probe("rows", drawn(random, 5, 3)),
+        Probe("vector", drawn(random, 3), VECTOR),
+        Probe("three axes", drawn(random, 2, 5, 3), BATCH),
         Probe("same intermediate size", drawn(random, 5, 4, inner=4), QUIET),
-        Probe("rows with biases", biased(5, 3), unless=OF_ONE_WIDTH_NORMED),
-        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}, unless=OF_ONE_WIDTH_NORMED),
-        Probe("vector with biases", biased(3), VECTOR, unless=OF_ONE_WIDTH_NORMED),
-        Probe("three axes with biases", biased(2, 5, 3), BATCH, unless=OF_ONE_WIDTH_NORMED),
+        Probe("rows with biases", biased(5, 3)),
+        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}),
+        Probe("vector with biases", biased(3), VECTOR),
+        Probe("three axes with biases", biased(2, 5, 3), BATCH),
         Probe("same intermediate size, with biases", biased(4, 4, inner=4), QUIET),
     )
 
@@ -219,6 +207,39 @@ def _narrow(answer: Any, inputs: Inputs) -> Any:
         return (_narrow(answer[0], inputs), *answer[1:])
     return answer[..., : inputs["x"].shape[-1]] if numpy.ndim(answer) else answer
 
+
+UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
+
+OF_ONE_WIDTH = (
+    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+    r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
+)
+"""Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
+
+OF_ONE_WIDTH_NORMED = rf"(?=[\s\S]*(norm|\bln\b)){OF_ONE_WIDTH}"
+"""Pattern of the source of one that has a norm: with a narrower x, filled with zeros, its outputs would be others."""
+
+
+def _square(up: Any, down: Any) -> tuple[Any, Any]:
+    """Return the weights of as many hidden units as x has numbers; both as they are if there are fewer."""
+    return up[: up.shape[1]], down[:, : up.shape[1]]
+
+
+def _squared(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with as many hidden units as x has numbers; None if there are fewer."""
+    (inner, outer), bias = inputs["up_weight"].shape, inputs.get("up_bias")
+    up, down = _square(inputs["up_weight"], inputs["down_weight"])
+    biases = {} if bias is None else {"up_bias": bias[:outer]}
+    return None if inner < outer else inputs | {"up_weight": up, "down_weight": down} | biases
+
+
+ONE_WIDTH_NORMED = Convention(
+    TEXTS["of_one_width"],
+    _squared,
+    source=OF_ONE_WIDTH_NORMED,
+    without="intermediate_size",
+    steps={"weights": _square, "up_bias": lambda product, bias: add(product, None if bias is None else bias[: product.shape[-1]])},
+)
 
 ENDS_HIDDEN = (
     rf"{UNSCALED}(?![\s\S]*\bout\w*(dim|size|features|channels|width))[\s\S]*\bLinear\( *(?:\w+\.)*in(put)?_\w+, *(?:\w+\.)*(?P<width>\w+)\b"
@@ -277,10 +298,11 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
+            ONE_WIDTH_NORMED,
             Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
-        (*wrapped(feed_forward_example("up"), feed_forward_example("up", inner=3)), ADDED),
+        (*wrapped(feed_forward_example("up")), ADDED),
         NUM_AXES,
         RETURNS,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),

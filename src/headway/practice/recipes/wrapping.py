@@ -55,20 +55,17 @@ def _of_query(conventions: Sequence[Convention]) -> tuple[Convention, ...]:
     return tuple(replace(each, steps={**each.steps, "enter_context": lambda x, enter: x}) for each in conventions)
 
 
-def wrapped(*silent: Inputs, has_context: bool = False) -> tuple[Convention, ...]:
+def wrapped(silent: Inputs, *, has_context: bool = False) -> tuple[Convention, ...]:
     """Return the group of these forms, chosen by the output for weights that make the part's own output zero.
 
-    silent       inputs for which the part returns zeros, under every name that a sequence may have; others for parts that refuse the first
+    silent       inputs for which the part returns zeros, under every name that a sequence may have
     has_context  True for a part whose norm before it may be that of the query alone
     """
     before, around = ((*each, *_of_query(each)) if has_context else each for each in (BEFORE, AROUND))
 
     def read(ask: Ask) -> Sequence[Convention] | None:
-        return next(filter(None, (read_from(ask, each) for each in silent)), None)
-
-    def read_from(ask: Ask, example: Inputs) -> Sequence[Convention] | None:
-        x = numpy.asarray(example["x"], numpy.float64)
-        for inputs in _with_masks(example):
+        x = numpy.asarray(silent["x"], numpy.float64)
+        for inputs in _with_masks(silent):
             answer = _first(ask(inputs))
             if answer is None or answer.shape != x.shape:
                 continue
@@ -109,11 +106,11 @@ def attention_example(*, num_kv_heads: int | None = None) -> Inputs:
     return sequences | held | {"value_weight": held["value_weight"] * 0, "num_heads": 3 if num_kv_heads is None else 6}
 
 
-def feed_forward_example(*parts: str, inner: int = 12) -> Inputs:
+def feed_forward_example(*parts: str) -> Inputs:
     """Return inputs of a feed-forward whose last weight is zero, with these weights before it."""
     random = numpy.random.default_rng(5)
-    before = {f"{part}_weight": random.standard_normal((inner, 3)) for part in parts}
-    return {"x": random.standard_normal((2, 5, 3)) * 2, "down_weight": numpy.zeros((3, inner))} | before
+    before = {f"{part}_weight": random.standard_normal((12, 3)) for part in parts}
+    return {"x": random.standard_normal((2, 5, 3)) * 2, "down_weight": numpy.zeros((3, 12))} | before
 
 
 WRAPPED = wrapped(attention_example())

@@ -77,10 +77,10 @@ class Trial:
 
     def _refused_kinds(self) -> set[Message | None]:
         refused = {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
-        return {kind for kind in refused - self._meant_kinds if not self._suits_squares_only(kind)}
+        return {kind for kind in refused - self.meant_kinds if not self._suits_squares_only(kind)}
 
     @cached_property
-    def _meant_kinds(self) -> set[Message | None]:
+    def meant_kinds(self) -> set[Message | None]:
         """Return the kinds that the code is meant for, although it rejects them: several lengths, if it reads those of queries and of keys."""
         names = [name for name, role in self.call.binding.role_of.items() if role.name in ("query", "key")]
         errors = [answer.error for _, answer in self._pairs_of(LENGTHS) if isinstance(answer, Raised)]
@@ -202,7 +202,7 @@ class Trial:
             kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
         if causal:  # of a mask with axes for batch and heads, matrices get these axes
             kept = kept._kept([probe.beyond is None or not _is_causal(probe) or probe.beyond in causal for probe in kept.probes])
-        return kept.without({probe.beyond for probe in self.probes} - shaped - self._meant_kinds)
+        return kept.without({probe.beyond for probe in self.probes} - shaped - self.meant_kinds)
 
     def without_caution(self) -> Trial:
         """Exclude the probes with a caution, without reporting them as rejected."""
