@@ -157,13 +157,53 @@ def target_mask(target_seq, pad_idx=0):
     return padding | later
 """
 
+TWO_CONFIGS = """import torch.nn as nn
+import torch.nn.functional as F
+
+
+class CrossAttention(nn.Module):
+    def __init__(self, encoder_config, decoder_config):
+        super().__init__()
+        self.kv = nn.Linear(encoder_config.n_embd, 2 * encoder_config.n_embd)
+        self.q = nn.Linear(decoder_config.n_embd, decoder_config.n_embd)
+        self.proj = nn.Linear(decoder_config.n_embd, decoder_config.n_embd)
+        self.n_head = decoder_config.n_head
+        self.n_embd = decoder_config.n_embd
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.n_head, -1).transpose(1, 2)
+
+    def forward(self, encoder_x, decoder_x):
+        k, v = self.kv(encoder_x).split(self.n_embd, dim=2)
+        mixed = F.scaled_dot_product_attention(self.split(self.q(decoder_x)), self.split(k), self.split(v))
+        return self.proj(mixed.transpose(1, 2).reshape(decoder_x.shape))
+"""
+
 PROGRAMS = (
     Program("CausalSelfAttention", "causal_self_attention", DECODING_FLAG, (("torch.cat([self.v_cache, v], dim=2)", "v"),)),
     Program("next_token_loss", "next_token_loss", LOSS_OVER_TIME, (("tokens[1:]", "tokens[:-1]"),)),
     Program("RotaryEmbedding", "rotary_tables", SINES_FIRST, (("dim, 2).float() / dim", "dim, 2).float() / (2 * dim)"),)),
     Program("rope_tables", "rotary_tables", LENGTH_OF_CONTEXT, (("sin = torch.sin", "sin = torch.cos"),)),
-    Program("MultiHeadAttention", "multi_head_attention", BOTH_LENGTHS, (("view(batch, num_queries, self.d_model)", "view(batch, num_keys, self.d_model)"),)),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        BOTH_LENGTHS,
+        (("view(batch, num_queries, self.d_model)", "view(batch, num_keys, self.d_model)"),),
+    ),
     Program("FeedForward", "feed_forward", OF_ONE_WIDTH_NORMED, (("F.relu(self.fc1(x))", "self.fc1(x)"),)),
-    Program("FeedForward", "gated_feed_forward", PARALLEL_LAYERS, (("F.silu(self.w1(x)) * self.w3(x)", "self.w1(x) * F.silu(self.w3(x))"),)),
-    Program("target_mask", "causal_mask", MASK_OF_SEQUENCE, (("== 0\n", "== 1\n"),)),
+    Program(
+        "FeedForward", "gated_feed_forward", PARALLEL_LAYERS, (("F.silu(self.w1(x)) * self.w3(x)", "self.w1(x) * F.silu(self.w3(x))"),)
+    ),
+    Program(
+        "CrossAttention",
+        "cross_attention",
+        TWO_CONFIGS,
+        (("self.split(self.q(decoder_x)), self.split(k), self.split(v)", "self.split(self.q(decoder_x)), self.split(k), self.split(k)"),),
+    ),
+    Program(
+        "target_mask",
+        "causal_mask",
+        MASK_OF_SEQUENCE,
+        (("torch.tril(torch.ones(length, length))", "torch.tril(torch.ones(length, length), -1)"),),
+    ),
 )

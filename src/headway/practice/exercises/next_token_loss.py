@@ -86,6 +86,7 @@ MASKS = optional(
     Convention(TEXTS["mask_of_positions"], _masked(of_targets=False), role="mask", is_required=True),
 )
 
+
 def _positions_first(inputs: Inputs) -> Inputs:
     """Return a batch with the positions as the first axis; one sequence as it is."""
     is_batch = inputs["token_ids"].ndim == 2

@@ -233,7 +233,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             roles = _without(exercise.roles, "num_heads") if _is_one_head(subject, config, made, exercise) else exercise.roles
             if (config is not None or spread) and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
-            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread, configs=configs)
+            yield Construction(
+                made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread, configs=configs
+            )
 
 
 OF_PROJECTIONS = ("multi_head_attention", "self_attention")
