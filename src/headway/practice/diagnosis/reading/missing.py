@@ -68,7 +68,7 @@ class Equivalent:
         """Return the output of the function."""
         given = arguments[1:] + arguments[:1] if self.takes_first_last else arguments
         given = given[: len(self.takes)] if self.takes else given
-        return _held(self.function)(*given, **{name: value for name, value in named.items() if name in self.takes} | self.named)
+        return _held(self.function)(*given, **{name: value for name, value in named.items() if name in self.takes}, **self.named)
 
 
 # read now, because the process that confirms a verdict cannot read Headway's files later
