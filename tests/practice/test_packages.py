@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy
 import pytest
 
-from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.files import load_definitions, load_module
 from headway.practice.diagnosis.sandbox import check_file
 
 
@@ -1032,3 +1032,14 @@ def test_what_is_given_another_form_than_it_takes_is_not_accused(tmp_path):
     pytest.importorskip("torch")
     found = statuses(tmp_path, OF_ANOTHER_FORM)
     assert all(each.status != "wrong" and each.repair is None for each in found.values()), found
+
+
+def test_a_class_whose_base_a_library_lacks_leaves_the_others_to_be_judged(tmp_path):
+    pytest.importorskip("torch")
+    text = "import torch.nn as nn\n\ndef relu(x):\n    return x * (x > 0)\n\nclass Model(nn.module):\n    pass\n"
+    verdict = load_module(tmp_path / "mine.py", text)
+    assert not isinstance(verdict, ModuleType)
+    assert "nn.Module" in verdict.causes[0].fix.en
+    module = load_definitions(tmp_path / "mine.py", text)
+    assert isinstance(module, ModuleType)
+    assert module.relu(2) == 2

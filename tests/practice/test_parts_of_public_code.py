@@ -28,6 +28,7 @@ from tests.practice.public import (
     keys_of_weights,
     layers,
     masks_and_positions,
+    modes_and_axes,
     named_otherwise,
     named_values,
     noise_and_padding,
@@ -96,10 +97,15 @@ MODULES = (
     static_methods,
     tokens_and_words,
     keys_of_weights,
+    modes_and_axes,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
-MISTAKES += [(each, 0) for number, each in enumerate(PROGRAMS) if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS]
+MISTAKES += [
+    (each, 0)
+    for number, each in enumerate(PROGRAMS)
+    if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS
+]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
 
@@ -128,6 +134,12 @@ def test_tables_of_few_rows_are_not_accused(tmp_path):
     verdict = verdict_on(tmp_path, program, program.text)
     assert verdict is not None
     assert verdict.status == "could not run"
+
+
+def test_tables_of_an_unknown_length_are_not_accused(tmp_path):
+    program = Program("rope_tables", "rotary_tables", modes_and_axes.UNKNOWN_LENGTH)
+    verdict = verdict_on(tmp_path, program, program.text)
+    assert verdict is None or verdict.status == "could not run"
 
 
 @pytest.mark.slow

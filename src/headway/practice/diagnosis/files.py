@@ -16,6 +16,7 @@ from headway.practice.diagnosis.calls.timeout import time_limit
 from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
+from headway.practice.diagnosis.explain.impossible import like_in_module
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
@@ -121,7 +122,11 @@ def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             try:
                 exec(code, module.__dict__)
-            except (NameError, ImportError) as error:  # a decorator or a base class of a missing package, or a mistake of the learner's
+            except (
+                NameError,
+                ImportError,
+                AttributeError,
+            ) as error:  # a decorator or base class of a missing package, or a learner's mistake
                 if isinstance(error, NameError) and error.name not in unset:
                     vars(module)[statement.name] = broken(statement.name, error)
                 else:
@@ -303,4 +308,8 @@ def _advice(error: BaseException) -> Message:
         return TEXTS["correct_the_syntax"]
     if isinstance(error, NameError):
         return TEXTS["define_name"]
+    lacking = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", str(error))
+    module = sys.modules.get(lacking[1]) if lacking is not None else None
+    if lacking is not None and module is not None and (near := like_in_module(module, lacking[2])) is not None:
+        return TEXTS["write_instead"].format(written=f"{lacking[1].rpartition('.')[2]}.{near}")
     return TEXTS["guard_imports"]

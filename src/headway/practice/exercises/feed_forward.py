@@ -223,6 +223,31 @@ OF_ONE_WIDTH = (
 )
 """Pattern of the source of a feed-forward whose layers have one width, inside and outside."""
 
+OF_ONE_WIDTH_NORMED = rf"(?=[\s\S]*(norm|\bln\b)){OF_ONE_WIDTH}"
+"""Pattern of the source of one that has a norm: with a narrower x, filled with zeros, its outputs would be others."""
+
+
+def _square(up: Any, down: Any) -> tuple[Any, Any]:
+    """Return the weights of as many hidden units as x has numbers; both as they are if there are fewer."""
+    return up[: up.shape[1]], down[:, : up.shape[1]]
+
+
+def _squared(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with as many hidden units as x has numbers; None if there are fewer."""
+    (inner, outer), bias = inputs["up_weight"].shape, inputs.get("up_bias")
+    up, down = _square(inputs["up_weight"], inputs["down_weight"])
+    biases = {} if bias is None else {"up_bias": bias[:outer]}
+    return None if inner < outer else inputs | {"up_weight": up, "down_weight": down} | biases
+
+
+ONE_WIDTH_NORMED = Convention(
+    TEXTS["of_one_width"],
+    _squared,
+    source=OF_ONE_WIDTH_NORMED,
+    without="intermediate_size",
+    steps={"weights": _square, "up_bias": lambda product, bias: add(product, None if bias is None else bias[: product.shape[-1]])},
+)
+
 ENDS_HIDDEN = (
     rf"{UNSCALED}(?![\s\S]*\bout\w*(dim|size|features|channels|width))[\s\S]*\bLinear\( *(?:\w+\.)*in(put)?_\w+, *(?:\w+\.)*(?P<width>\w+)\b"
     r"[\s\S]*\bLinear\( *(?:\w+\.)*(?P=width), *(?:\w+\.)*(?P=width)\b"
@@ -280,6 +305,7 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(TEXTS["of_one_width"], _of_one_width, _narrow, source=OF_ONE_WIDTH, without="intermediate_size"),
+            ONE_WIDTH_NORMED,
             Convention(TEXTS["ends_hidden"], _of_one_width, _narrow, source=ENDS_HIDDEN),
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),

@@ -12,6 +12,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optio
 from headway.practice.exercises import cross_entropy
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
+from headway.practice.recipes.wrapping import BATCH_SECOND
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -85,6 +86,16 @@ MASKS = optional(
     Convention(TEXTS["mask_of_positions"], _masked(of_targets=False), role="mask", is_required=True),
 )
 
+
+def _positions_first(inputs: Inputs) -> Inputs:
+    """Return a batch with the positions as the first axis; one sequence as it is."""
+    is_batch = inputs["token_ids"].ndim == 2
+    names = [name for name in ("logits", "token_ids", "mask") if is_batch and inputs.get(name) is not None]
+    return inputs | {name: numpy.ascontiguousarray(inputs[name].swapaxes(0, 1)) for name in names}
+
+
+POSITIONS_FIRST = optional(Convention(TEXTS["positions_first"], _positions_first, source=BATCH_SECOND))
+
 EXERCISE = Exercise(
     name="next_token_loss",
     definition=definition,
@@ -93,6 +104,6 @@ EXERCISE = Exercise(
     roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100), ROLES("mask", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(MASKS, RETURNS),
+    conventions=(MASKS, POSITIONS_FIRST, RETURNS),
     related=("cross_entropy",),
 )

@@ -90,7 +90,7 @@ def _with_rows(inputs: Inputs) -> Inputs | None:
 
 COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)
 ANGLES = Convention(TEXTS["returns_angles_radians"], encode=_with_rows, decode=_angles)
-RETURNS_SINE_FIRST = r"return[^\n]*(sin[^\n]*cos|imag[^\n]*real)"
+RETURNS_SINE_FIRST = r"return[^\n]*(sin[^\n]*cos|imag[^\n]*real)|return *[(\[]\s*[^\n,=]*sin[^\n=]*,\s*[^\n,=]*cos"
 """Pattern of the source of a function that returns the sines before the cosines."""
 
 SINE_FIRST = Convention(
@@ -104,4 +104,5 @@ FREQUENCIES = Convention(
     encode=lambda inputs: None if ROWS & set(inputs) else inputs,
     decode=_frequencies,
     without="seq_len",
+    source=r"\A(?![\s\S]*(return|=) *\(?\w+\.(cos|sin)\()",
 )

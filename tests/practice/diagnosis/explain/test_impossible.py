@@ -57,6 +57,7 @@ def test_a_program_that_runs_has_none(tmp_path, name):
 MISTAKES = [
     ("Attention", "torch.tril(", "torch.trill(", "torch.tril"),
     ("Attention", "self.table = torch.ones", "self.table = torch.oness", "torch.ones"),
+    ("Attention", "self.table = torch.ones(4, dim)", "self.table = torch.ones.like(dim)", "torch.ones_like"),
     ("Attention", "super().__init__()", "super().__init()", "super().__init__"),
     ("Attention", "requires_grad_(", "requires_grad(", "self.table.requires_grad_(False)"),
     ("Attention", "torch.ones(x.shape[0]", "torch.ones(x.shape(0)", "x.shape[0]"),

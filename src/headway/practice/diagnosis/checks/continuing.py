@@ -6,7 +6,8 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy
@@ -59,12 +60,14 @@ class Pass:
     cache    name of its parameter for a cache; empty for a class that keeps its cache in itself
     flags    arguments without which it returns none
     starts   names of its parameters for the number of cached positions
+    later    arguments of the passes after the first: a flag of decoding
     """
 
     run: Callable[[Any, Mapping[str, Any]], Any]
     cache: str
     flags: Mapping[str, bool]
     starts: Sequence[str]
+    later: Mapping[str, bool] = field(default_factory=dict)
 
 
 def cache_cause(trial: Trial) -> Cause | Message | None:
@@ -77,6 +80,8 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
     for each in _passes(call):
         try:
             differs, differs_for_several = _differs(trial, each)
+            if differs:
+                differs, differs_for_several = _differs_in_modes(trial, each)
         except RaisedError as raised:
             line = last_line(raised.error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(raised.error) else None
             if line is None:
@@ -166,6 +171,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
                 if each.cache:
                     cache = _joined(cache, _cache_in(answer), start, call.library)
                     given |= {each.cache: cache, **dict.fromkeys(each.starts, start)}
+                given |= each.later
                 try:
                     answer = each.run(instance, given)
                 except Exception as error:
@@ -188,6 +194,20 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
         if each.run == call.forward:
             raise
         return differs, True  # a method for one position
+
+
+def _differs_in_modes(trial: Trial, each: Pass) -> tuple[bool, bool]:
+    """Return what `_differs` finds with a flag of decoding set in the passes after the first: the first flag with which they are right, if any."""
+    call = trial.call
+    assert isinstance(call, InstanceCall)
+    bound = {*each.flags, *call.construction.forward.role_of}
+    taken = call_parameters(call.subject, call.construction.method)
+    for name in (parameter.name for parameter in taken if parameter.default is False and parameter.name not in bound):
+        with suppress(Exception):  # a flag of another kind
+            found = _differs(trial, replace(each, later={name: True}))
+            if not found[0]:
+                return found
+    return True, True
 
 
 def _is_sequence(inputs: Mapping[str, Any]) -> bool:

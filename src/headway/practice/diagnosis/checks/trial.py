@@ -16,11 +16,12 @@ from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
 from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
-from headway.practice.diagnosis.reading.errors import asks_for_mask
+from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_sizes
 from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
+from headway.practice.recipes.sequences import LENGTHS
 
 NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
 AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
@@ -34,6 +35,9 @@ AXES_OF_MATRIX = (
 
 THIRD_OF_THREE = r"\A(?![\s\S]*(head|\bmha\b|4-?d\b|(shape\[|size\(|(dim|axis) *= *)3))[\s\S]*(shape\[2\]|size\(2\))"
 """Pattern of the source of a function without heads that reads the last of three axes by its number."""
+
+LENGTH_OF = r"\b{name}\.(size\((1|-2)\)|shape\[(1|-2)\])"
+"""Pattern of the code that reads the number of positions of a sequence."""
 
 FEWEST_MASKED = 2
 """Outputs with masks of a function that refuses to be called without one."""
@@ -73,7 +77,15 @@ class Trial:
 
     def _refused_kinds(self) -> set[Message | None]:
         refused = {probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)}
-        return {kind for kind in refused if not self._suits_squares_only(kind)}
+        return {kind for kind in refused - self.meant_kinds if not self._suits_squares_only(kind)}
+
+    @cached_property
+    def meant_kinds(self) -> set[Message | None]:
+        """Return the kinds that the code is meant for, although it rejects them: several lengths, if it reads those of queries and of keys."""
+        names = [name for name, role in self.call.binding.role_of.items() if role.name in ("query", "key")]
+        errors = [answer.error for _, answer in self._pairs_of(LENGTHS) if isinstance(answer, Raised)]
+        reads = (re.search(LENGTH_OF.format(name=name), self.call.subject.code) for name in names)
+        return {LENGTHS} if len(names) == 2 and errors and all(map(is_of_sizes, errors)) and all(reads) else set()
 
     def _pairs_of(self, kind: Message | None) -> list[tuple[Probe, Any]]:
         """Return the probes of a kind with their outputs."""
@@ -190,7 +202,7 @@ class Trial:
             kept = self._kept([probe.beyond is None or not _has_mask(probe) or probe.beyond in masked for probe in self.probes])
         if causal:  # of a mask with axes for batch and heads, matrices get these axes
             kept = kept._kept([probe.beyond is None or not _is_causal(probe) or probe.beyond in causal for probe in kept.probes])
-        return kept.without({probe.beyond for probe in self.probes} - shaped)
+        return kept.without({probe.beyond for probe in self.probes} - shaped - self.meant_kinds)
 
     def without_caution(self) -> Trial:
         """Exclude the probes with a caution, without reporting them as rejected."""

@@ -138,6 +138,14 @@ def config_parameter(subject: Subject) -> str | None:
     return None
 
 
+def further_configs(subject: Subject, config: str | None) -> tuple[str, ...]:
+    """Return the constructor parameters that take sizes, too, next to the first config: `decoder_config` after `encoder_config`."""
+    required = (each for each in subject.parameters if each.default is each.empty and each.name != config)
+    return tuple(
+        each.name for each in required if re.search(CONFIG_NAMES, each.name.lower()) and fields_read(subject, each.name) and config
+    )
+
+
 def _is_option(subject: Subject, parameter: inspect.Parameter) -> bool:
     """Return True for settings of one part that are None by default, next to required sizes, and that a class only passes on: `rope_config=None`."""
     others = [each for each in subject.parameters if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]

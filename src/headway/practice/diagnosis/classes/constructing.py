@@ -27,6 +27,7 @@ from headway.practice.diagnosis.classes.configs import (
     fields_needed,
     fields_of,
     fields_read,
+    further_configs,
     groups_of_fields,
     is_size_role,
     keywords_taken,
@@ -64,6 +65,7 @@ class Construction:
 
     constructor, forward   bindings of their parameters to roles
     config                 constructor parameter that takes all sizes at once
+    configs                further ones, such as the config of a decoder after that of an encoder
     dropouts               constructor parameters that take a dropout rate
     flags                  constructor parameters that enable biases
     method                 method to call
@@ -91,6 +93,7 @@ class Construction:
     wired: Submodule | None = None
     is_unrotated: bool = False
     spread: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
 
     @property
     def takes_all_sizes(self) -> bool:
@@ -194,7 +197,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | without_effect(constructor, subject, exercise)
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
-    used = {config, *dropouts, *flags, *keys, *spread}
+    configs = further_configs(subject, config)
+    used = {config, *configs, *dropouts, *flags, *keys, *spread}
     rest = [each for each in constructor if each.name not in used and not (_is_flag(each, exercise) or is_optional_bias(each))]
     variables = globals_read(subject)
     is_plain = all(isinstance(getattr(modules[0], name), int | float) for name, modules in variables.items())
@@ -229,7 +233,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
             roles = _without(exercise.roles, "num_heads") if _is_one_head(subject, config, made, exercise) else exercise.roles
             if (config is not None or spread) and any(role.name == "max_seq_len" for role in roles):
                 roles = _without(roles, "seq_len")  # a length in a config is the longest one
-            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread)
+            yield Construction(
+                made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain, spread=spread, configs=configs
+            )
 
 
 OF_PROJECTIONS = ("multi_head_attention", "self_attention")

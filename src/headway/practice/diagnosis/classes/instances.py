@@ -400,7 +400,8 @@ class InstanceCall(Call):
             name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
         }
         if construction.config is not None:
-            switches[construction.config] = config_for(construction, self.subject, sizes, rate)
+            for name in (construction.config, *construction.configs):
+                switches[name] = config_for(replace(construction, config=name), self.subject, sizes, rate)
         switches |= {name: keywords(self.subject, name, sizes, construction.roles, rate) for name in construction.spread}
         parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
         given = {**constructor, **parts, **switches}

@@ -110,6 +110,18 @@ def _lacking(file: File, node: ast.expr) -> Iterator[Impossible]:
             yield _raising(file.subject, error, node, f"{ast.unparse(node.value)}.{near}")
 
 
+def _with_point(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a name of a module that is written with a point in place of its underscore: `np.zeros.like`."""
+    function = node.value if isinstance(node, ast.Attribute) else None
+    module = _module(file, function.value) if isinstance(function, ast.Attribute) else None
+    if module is None or not isinstance(function, ast.Attribute) or not isinstance(node, ast.Attribute):
+        return
+    meant, value = f"{function.attr}_{node.attr}", getattr(module, function.attr, None)
+    if callable(value) and not hasattr(value, node.attr) and callable(getattr(module, meant, None)):
+        error = AttributeError(f"{ast.unparse(function)} has no attribute '{node.attr}'")
+        yield _raising(file.subject, error, node, f"{ast.unparse(function.value)}.{meant}")
+
+
 def like_in_module(module: ModuleType, name: str) -> str | None:
     """Return the public name of a module that another name is a slip of; None if there is none."""
     known = {
@@ -372,4 +384,4 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
 
 
-WAYS = (_lacking, _absent_in_base, _of_attribute, _with_other_arguments, _of_booleans, _of_number, _of_function)
+WAYS = (_lacking, _with_point, _absent_in_base, _of_attribute, _with_other_arguments, _of_booleans, _of_number, _of_function)

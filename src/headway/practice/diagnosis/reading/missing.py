@@ -52,19 +52,23 @@ class Equivalent:
 
     takes_first_last   True if its last argument is the first of the missing function
     named              named arguments that make it the missing function
+    takes              the parameters that both have, in their order; empty if they have all in common
     """
 
     function: str
     takes_first_last: bool = False
     named: Mapping[str, Any] = field(default_factory=dict)
+    takes: Sequence[str] = ()
 
     def __getitem__(self, index: object) -> Equivalent:
         """Return this, as an annotation does: `TypedModuleList[Layer]`."""
         return self
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return the output of the function."""
-        return _held(self.function)(*(arguments[1:] + arguments[:1] if self.takes_first_last else arguments), **self.named)
+        given = arguments[1:] + arguments[:1] if self.takes_first_last else arguments
+        given = given[: len(self.takes)] if self.takes else given
+        return _held(self.function)(*given, **{name: value for name, value in named.items() if name in self.takes}, **self.named)
 
 
 # read now, because the process that confirms a verdict cannot read Headway's files later

@@ -399,7 +399,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
         {
             probe.name
             for probe, answer in zip(trial.probes, trial.answers, strict=True)
-            if probe.beyond is not None and isinstance(answer, Raised)
+            if probe.beyond is not None and probe.beyond not in trial.meant_kinds and isinstance(answer, Raised)
         }
         if trial.has_answers
         else ()
