@@ -694,3 +694,13 @@ def test_an_update_of_any_name_is_an_optimizer_if_it_is_right():
 def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
     text = "class Masking:\n    def __call__(self, x, mask_value=0):\n        return x * (x != mask_value)\n"
     assert found_in(text) == {}
+
+
+def test_limiting_each_element_is_no_clipping_of_the_norm():
+    text = """
+import numpy as np
+
+def clip_grads(grads, limit):
+    return [np.clip(g, -limit, limit) for g in grads]
+"""
+    assert found_in(text) == {}

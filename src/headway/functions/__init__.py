@@ -24,7 +24,7 @@ from headway.functions.multi_head_attention import (
     split_heads,
 )
 from headway.functions.norms import NormWeights, layer_norm, rms_norm
-from headway.functions.optimize import GradientDescentResult, adam_step, gradient_descent
+from headway.functions.optimize import GradientDescentResult, adam_step, clipping_factor, gradient_descent
 from headway.functions.packed import Packed
 from headway.functions.pooling import first_token_pool, last_token_pool, max_pool, mean_pool, normalize
 from headway.functions.positions import (
@@ -88,6 +88,7 @@ __all__ = [
     "causal_conv",
     "causal_mask",
     "clamped_swiglu",
+    "clipping_factor",
     "cross_attention",
     "cross_entropy",
     "decoder",

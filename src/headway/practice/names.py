@@ -28,6 +28,9 @@ class Pattern:
 NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
 
+CALLED_AROUND = ("gradient_clipping",)
+"""Parts whose own names are among those of what surrounds a part."""
+
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
 """Pattern of the start of a name that only says that the code is one's own: MyBlock."""
 
@@ -116,7 +119,7 @@ def _plain(name: str) -> str:
 
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if re.search(NO_PART, name):
-        return (), ()
+        return tuple(each for each in CALLED_AROUND if re.search(PATTERNS[each].called, name, re.IGNORECASE)), ()
     likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, name, re.IGNORECASE))
     possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, name, re.IGNORECASE)]
     return likely, tuple(each for each in possible if each not in likely)

@@ -74,6 +74,11 @@ AROUND_A_LAYER = (
 """Pattern of the source of what is given a layer, in its constructor, as a field or as an operand, and calls it: a norm before or after it is a
 part of what it does."""
 
+READ_BY = {
+    "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
+}
+"""Parts that only functions are, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
+
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
 
@@ -86,6 +91,9 @@ def recognised(subject: Subject) -> Exercise | None:
     """
     if subject.is_method:
         return None if _sees_one_token(subject) else exercise("generate")
+    named = fitting(subject.short_name)[0][:1]
+    if named and named[0] in READ_BY:
+        return exercise(named[0]) if inspect.isfunction(subject.value) and re.search(READ_BY[named[0]], subject.used_source) else None
     is_other = re.match(NO_PART, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
     if inspect.isfunction(subject.value) and is_other:
         return None

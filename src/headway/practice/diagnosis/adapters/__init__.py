@@ -23,6 +23,7 @@ Adapter = Callable[[Subject, Exercise, str], Sequence[Call]]
 MODULES = {
     "block": "block_calls",
     "cache": "caches",
+    "clipping": "clipping_calls",
     "generate": "generate_calls",
     "layer": "layers",
     "mask": "mask_calls",
