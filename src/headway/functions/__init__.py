@@ -59,6 +59,7 @@ from headway.functions.sampling import (
     sample,
     scale_by_temperature,
 )
+from headway.functions.schedules import cosine_schedule
 from headway.functions.softmax import log_softmax, softmax
 from headway.functions.stacked_heads import HeadWeights, stack_heads, stacked_heads_attention, unstack_heads
 
@@ -89,6 +90,7 @@ __all__ = [
     "causal_mask",
     "clamped_swiglu",
     "clipping_factor",
+    "cosine_schedule",
     "cross_attention",
     "cross_entropy",
     "decoder",

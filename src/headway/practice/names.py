@@ -28,7 +28,7 @@ class Pattern:
 NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
 
-CALLED_AROUND = ("gradient_clipping",)
+CALLED_AROUND = ("gradient_clipping", "cosine_schedule")
 """Parts whose own names are among those of what surrounds a part."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"

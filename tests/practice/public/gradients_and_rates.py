@@ -1,4 +1,4 @@
-"""Clipping of gradients that parameters, a model or a dict hold."""
+"""Clipping of gradients that parameters, a model or a dict hold, and schedules whose settings are variables of the file or fields of a config."""
 
 from tests.practice.public.program import Program
 
@@ -78,5 +78,55 @@ def clip_by_global_norm(grads, max_norm):
     return jax.tree_util.tree_map(lambda g: g * factor, grads), norm
 """,
         (("jnp.minimum(1.0, max_norm / (norm + 1e-6))", "max_norm / (norm + 1e-6)"),),
+    ),
+    Program(
+        "get_lr",
+        "cosine_schedule",
+        """
+import math
+
+max_lr = 2e-3
+min_lr = max_lr / 20
+warmup_steps = 300
+max_steps = 8000
+
+def get_lr(it):
+    if it < warmup_steps:
+        return max_lr * (it + 1) / warmup_steps
+    if it > max_steps:
+        return min_lr
+    share = (it - warmup_steps) / (max_steps - warmup_steps)
+    assert 0 <= share <= 1
+    return min_lr + 0.5 * (1.0 + math.cos(math.pi * share)) * (max_lr - min_lr)
+""",
+        (("share = (it - warmup_steps)", "share = it"), ("0.5 * (1.0 + math.cos(math.pi * share))", "(1.0 + math.cos(math.pi * share))")),
+    ),
+    Program(
+        "lr_at_step",
+        "cosine_schedule",
+        """
+import math
+
+def lr_at_step(step, cfg):
+    if step < cfg.warmup_steps:
+        return cfg.learning_rate * (step + 1) / (cfg.warmup_steps + 1)
+    share = min(1.0, (step - cfg.warmup_steps) / (cfg.total_steps - cfg.warmup_steps))
+    return cfg.min_lr + (cfg.learning_rate - cfg.min_lr) * (math.cos(math.pi * share) + 1) / 2
+""",
+        (("cfg.min_lr + (", "("),),
+    ),
+    Program(
+        "warmup_cosine_lr",
+        "cosine_schedule",
+        """
+import math
+
+def warmup_cosine_lr(step, warmup, total, base_lr, min_lr_ratio=0.1):
+    if step < warmup:
+        return base_lr * step / warmup
+    share = (step - warmup) / max(1, total - warmup)
+    return base_lr * (min_lr_ratio + (1 - min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * share)))
+""",
+        (("math.pi * share", "math.pi * step"),),
     ),
 )

@@ -29,6 +29,7 @@ MODULES = {
     "mask": "mask_calls",
     "model": "model_calls",
     "optimizer": "optimizers",
+    "schedule": "schedule_calls",
     "stack": "stack_calls",
     "tokenizer": "tokenizer_calls",
     "trainer": "trainer_calls",
