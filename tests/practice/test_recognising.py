@@ -38,7 +38,7 @@ def found_in(text):
         ("compute_pairs", "pair_counts"),
         ("compute_pair_scores", None),
         ("PositionalEncoding", "sinusoidal_positions"),
-        ("rotate_half", None),
+        ("rotate_half", "rotate_half"),
         ("EarlyStopping", None),
         ("QHAdam", None),
         ("Lookahead", None),

@@ -34,6 +34,7 @@ from headway.functions.positions import (
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
+    rotate_half,
     sinusoidal_positions,
 )
 from headway.functions.rotary_scaling import (
@@ -138,6 +139,7 @@ __all__ = [
     "rotary",
     "rotary_cos_sin",
     "rotary_frequencies",
+    "rotate_half",
     "route_top_k",
     "sample",
     "scale_by_temperature",

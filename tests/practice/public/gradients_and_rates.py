@@ -1,4 +1,5 @@
-"""Clipping of gradients that parameters, a model or a dict hold, and schedules whose settings are variables of the file or fields of a config."""
+"""Clipping of gradients that parameters, a model or a dict hold, and schedules whose settings are variables of the file or fields of a config; halves
+that are turned, for a file that subtracts them or has the sign in its table."""
 
 from tests.practice.public.program import Program
 
@@ -128,5 +129,48 @@ def warmup_cosine_lr(step, warmup, total, base_lr, min_lr_ratio=0.1):
     return base_lr * (min_lr_ratio + (1 - min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * share)))
 """,
         (("math.pi * share", "math.pi * step"),),
+    ),
+    Program(
+        "rotate_half",
+        "rotate_half",
+        """
+import numpy as np
+
+def rotate_half(x):
+    middle = x.shape[-1] // 2
+    return np.concatenate((x[..., middle:], -x[..., :middle]), axis=-1)
+
+def turned(x, cos, sin):
+    return x * cos - rotate_half(x) * sin
+""",
+        (("x * cos - rotate_half", "x * cos + rotate_half"),),
+    ),
+    Program(
+        "rotate_half",
+        "rotate_half",
+        """
+import numpy as np
+
+def tables(angles):
+    return np.concatenate((np.cos(angles), np.cos(angles)), -1), np.concatenate((-np.sin(angles), np.sin(angles)), -1)
+
+def rotate_half(x):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate((second, first), axis=-1)
+""",
+        (("(-np.sin(angles), ", "(np.sin(angles), "),),
+    ),
+    Program(
+        "rotate_every_two",
+        "rotate_half",
+        """
+import torch
+
+def rotate_every_two(x):
+    x = x.unflatten(-1, (-1, 2))
+    even, odd = x.unbind(-1)
+    return torch.stack((-odd, even), dim=-1).flatten(-2)
+""",
+        (("torch.stack((-odd, even), dim=-1).flatten(-2)", "torch.cat((-odd, even), dim=-1)"),),
     ),
 )

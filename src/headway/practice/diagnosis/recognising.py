@@ -79,6 +79,7 @@ part of what it does."""
 READ_BY = {
     "cosine_schedule": r"(?is)def \w+\(\s*(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
     "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
+    "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
 }
 """Parts that only functions are, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
 
