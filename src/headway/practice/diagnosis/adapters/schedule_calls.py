@@ -20,7 +20,7 @@ from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 
 SEPARATOR = "__of__"
-"""Text between the names of a field and of its config, in the name of the parameter that stands for the field."""
+"""Text between the names of a field and of its config, in the name of the parameter in place of the field."""
 
 PLAIN_NUMBERS, TINY = (0.0, 0.5, 1.0, 2.0, 180.0), 1e-6
 """Numbers that a schedule without settings of its own has, and the largest one that only avoids a division by zero."""
