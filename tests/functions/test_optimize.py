@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headway.arrays import dtype_name, from_numpy, to_numpy
 from headway.errors import DivergenceError, OptionError, ShapeError
-from headway.functions import adam_step, gradient_descent
+from headway.functions import adam_step, clipping_factor, gradient_descent
 
 
 def test_one_step_goes_against_the_gradient():
@@ -182,3 +182,20 @@ def test_moments_of_another_shape_are_an_error():
 def test_options_of_adam_out_of_range_are_an_error(options):
     with pytest.raises(OptionError, match=r"expected step at least 1, learning_rate and eps above 0, betas in \[0, 1\)"):
         adam_step(np.ones(2), np.ones(2), **{"step": 1} | options)
+
+
+@pytest.mark.parametrize("max_norm", [6.5, 100.0])
+def test_a_clipping_factor_limits_the_global_norm_as_torch_does(max_norm):
+    gradients = [np.array([3.0, -4.0]), np.array([[12.0]])]
+    parameters = [torch.nn.Parameter(torch.zeros(each.shape, dtype=torch.float64)) for each in gradients]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = torch.tensor(gradient)
+    torch.nn.utils.clip_grad_norm_(parameters, max_norm)
+    factor = clipping_factor(gradients, max_norm)
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        np.testing.assert_allclose(factor * gradient, parameter.grad.numpy(), rtol=1e-12)
+
+
+def test_a_maximum_of_zero_is_an_error():
+    with pytest.raises(OptionError, match="got max_norm=0"):
+        clipping_factor([np.ones(2)], 0)

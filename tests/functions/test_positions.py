@@ -18,6 +18,7 @@ from headway.functions import (
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
+    rotate_half,
     scale_rotary_dynamic,
     scale_rotary_linear,
     scale_rotary_llama3,
@@ -409,3 +410,16 @@ def test_an_option_without_a_meaning_is_an_error(call, message):
 
 def test_no_positions_give_an_empty_table():
     assert sinusoidal_positions(0, 4).shape == (0, 4)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_a_rotation_is_x_cos_plus_the_turned_half_times_sin(interleaved):
+    cos, sin = angles(range(SEQ_LEN))
+    repeat = (lambda table: np.repeat(table, 2, axis=-1)) if interleaved else (lambda table: np.concatenate([table, table], axis=-1))
+    turned = X * repeat(cos) + rotate_half(X, interleaved=interleaved) * repeat(sin)
+    assert_close(turned, rotary(X, cos, sin, interleaved=interleaved))
+
+
+def test_an_odd_number_of_coordinates_has_no_halves():
+    with pytest.raises(ShapeError, match="got 3 coordinates"):
+        rotate_half(np.ones(3))

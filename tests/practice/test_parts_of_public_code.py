@@ -22,6 +22,7 @@ from tests.practice.public import (
     feed_forwards,
     given_places,
     given_sizes,
+    gradients_and_rates,
     jax_modules,
     joined,
     keys_and_lengths,
@@ -98,6 +99,7 @@ MODULES = (
     tokens_and_words,
     keys_of_weights,
     modes_and_axes,
+    gradients_and_rates,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

@@ -39,7 +39,7 @@ def found_in(text):
         ("compute_pairs", "pair_counts"),
         ("compute_pair_scores", None),
         ("PositionalEncoding", "sinusoidal_positions"),
-        ("rotate_half", None),
+        ("rotate_half", "rotate_half"),
         ("EarlyStopping", None),
         ("QHAdam", None),
         ("Lookahead", None),
@@ -700,3 +700,26 @@ def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
 def test_functions_that_show_a_part_need_no_verdict():
     text = "def generate(model, ids):\n    return ids\n\ndef benchmark_generation(model, ids):\n    generate(model, ids)\n"
     assert facts_of(text).optional == {"benchmark_generation"}
+
+
+def test_limiting_each_element_is_no_clipping_of_the_norm():
+    text = """
+import numpy as np
+
+def clip_grads(grads, limit):
+    return [np.clip(g, -limit, limit) for g in grads]
+"""
+    assert found_in(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import math\ndef get_lr(step, total, lr):\n    return lr * step / 80 if step < 80 else lr * (1 + math.cos(math.pi * step / total)) / 2\n",
+        "def get_lr(step, d_model, warmup):\n    return d_model ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)\n",
+        "import math\ndef cosine_scheduler(high, low, epochs):\n    return [low + (high - low) * (1 + math.cos(math.pi * i / epochs)) / 2 for i in range(epochs)]\n",
+    ],
+    ids=["with numbers of its own", "of another kind", "of all steps at once"],
+)
+def test_other_schedules_are_not_judged(text):
+    assert found_in(text) == {}

@@ -24,7 +24,7 @@ from headway.functions.multi_head_attention import (
     split_heads,
 )
 from headway.functions.norms import NormWeights, layer_norm, rms_norm
-from headway.functions.optimize import GradientDescentResult, adam_step, gradient_descent
+from headway.functions.optimize import GradientDescentResult, adam_step, clipping_factor, gradient_descent
 from headway.functions.packed import Packed
 from headway.functions.pooling import first_token_pool, last_token_pool, max_pool, mean_pool, normalize
 from headway.functions.positions import (
@@ -34,6 +34,7 @@ from headway.functions.positions import (
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
+    rotate_half,
     sinusoidal_positions,
 )
 from headway.functions.rotary_scaling import (
@@ -59,6 +60,7 @@ from headway.functions.sampling import (
     sample,
     scale_by_temperature,
 )
+from headway.functions.schedules import cosine_schedule
 from headway.functions.softmax import log_softmax, softmax
 from headway.functions.stacked_heads import HeadWeights, stack_heads, stacked_heads_attention, unstack_heads
 
@@ -88,6 +90,8 @@ __all__ = [
     "causal_conv",
     "causal_mask",
     "clamped_swiglu",
+    "clipping_factor",
+    "cosine_schedule",
     "cross_attention",
     "cross_entropy",
     "decoder",
@@ -135,6 +139,7 @@ __all__ = [
     "rotary",
     "rotary_cos_sin",
     "rotary_frequencies",
+    "rotate_half",
     "route_top_k",
     "sample",
     "scale_by_temperature",

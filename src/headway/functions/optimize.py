@@ -1,9 +1,9 @@
-"""Gradient descent and Adam."""
+"""Gradient descent, Adam, and clipping of gradients."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headway.arrays import Array, ArrayT, array_namespace, as_floating, at_least_float32, cast
@@ -129,6 +129,29 @@ def adam_step(
     denominator = xp.sqrt(square / (1 - betas[1] ** step)) + eps
     updated = at_least_float32(point) - learning_rate * (mean / (1 - betas[0] ** step)) / denominator
     return cast(updated, as_floating(point).dtype), mean, square
+
+
+def clipping_factor(gradients: Sequence[Array], max_norm: float, *, eps: float = 1e-6) -> float:
+    """Return the factor that scales gradients down together if their global norm is above a maximum.
+
+        min(1, max_norm / (norm + eps))   with norm = √(Σ over all gradients of Σ gradient²)
+
+    gradients   arrays of any shapes; each is to be multiplied by the same factor
+    max_norm    largest norm of all gradients together, above 0
+    eps         added to the norm before the division; 1e-6 by default
+
+    Errors   OptionError for a max_norm not above 0, or a negative eps.
+
+    >>> import numpy as np
+    >>> clipping_factor([np.array([3.0]), np.array([[4.0]])], 1.0, eps=0)
+    0.2
+
+    Source   Pascanu et al. 2013, algorithm 1; eps as in torch.nn.utils.clip_grad_norm_
+    """
+    if not max_norm > 0 or not eps >= 0:
+        raise OptionError(f"got max_norm={max_norm}, eps={eps}, expected max_norm above 0, eps at least 0")
+    norm = math.hypot(*map(_norm, gradients))
+    return min(1.0, max_norm / (norm + eps)) if norm > max_norm else 1.0
 
 
 def _norm(x: Array) -> float:

@@ -246,6 +246,33 @@ def rotary(x: ArrayT, cos: ArrayT, sin: ArrayT, *, interleaved: bool = False) ->
     return cast(rotated, as_floating(x).dtype)
 
 
+def rotate_half(x: ArrayT, *, interleaved: bool = False) -> ArrayT:
+    """Turn each pair of coordinates by a quarter, as in x · cos + rotate_half(x) · sin.
+
+        (a, b) → (-b, a)
+
+    Shapes
+        x       (..., 2 * pairs)
+        return  (..., 2 * pairs)
+
+    interleaved   True to pair coordinate 2i with 2i + 1; False (default) to pair i with i + pairs
+
+    Errors   ShapeError for an odd number of coordinates.
+
+    >>> import numpy as np
+    >>> rotate_half(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    [-3.0, -4.0, 1.0, 2.0]
+
+    Source   Su et al. 2021, equation 34; the name is that of Hugging Face's Llama
+    """
+    xp, size = array_namespace(x), x.shape[-1]
+    if size % 2:
+        raise ShapeError(f"got {size} coordinates, expected an even number", hint="rotate pairs of coordinates, and pass the others on")
+    if interleaved:
+        return xp.reshape(xp.stack([-x[..., 1::2], x[..., ::2]], axis=-1), x.shape)
+    return xp.concat([-x[..., size // 2 :], x[..., : size // 2]], axis=-1)
+
+
 def check_positive(**options: float) -> None:
     """Raise OptionError unless each option, named by its keyword, is a finite number above 0."""
     for name, value in options.items():

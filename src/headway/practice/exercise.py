@@ -230,7 +230,9 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "stack", "tokenizer"] | None = None
+    calls: (
+        Literal["block", "cache", "clipping", "generate", "layer", "mask", "model", "optimizer", "schedule", "stack", "tokenizer"] | None
+    ) = None
     may_write: bool = False
     class_calls: Literal["trainer"] | None = None
 

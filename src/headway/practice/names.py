@@ -34,6 +34,10 @@ NO_FUNCTION = (
 )
 """Pattern of the names of functions that show, measure, estimate, initialize, check or differentiate a part."""
 
+
+CALLED_AROUND = ("gradient_clipping", "cosine_schedule")
+"""Parts whose own names are among those of what surrounds a part."""
+
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"
 """Pattern of the start of a name that only says that the code is one's own: MyBlock."""
 
@@ -122,7 +126,7 @@ def _plain(name: str) -> str:
 
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if re.search(NO_PART, name):
-        return (), ()
+        return tuple(each for each in CALLED_AROUND if re.search(PATTERNS[each].called, name, re.IGNORECASE)), ()
     likely = tuple(each for each, pattern in PATTERNS.items() if re.search(pattern.called, name, re.IGNORECASE))
     possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, name, re.IGNORECASE)]
     return likely, tuple(each for each in possible if each not in likely)

@@ -8,6 +8,8 @@ from collections.abc import Collection, Sequence
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.calling import libraries_for
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
 from headway.practice.diagnosis.classes.made import copies_layer
@@ -67,6 +69,13 @@ AROUND_A_LAYER = (
 """Pattern of the source of what is given a layer, in its constructor, as a field or as an operand, and calls it: a norm before or after it is a
 part of what it does."""
 
+READ_BY = {
+    "cosine_schedule": r"(?is)def \w+\(\s*(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
+    "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
+    "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
+}
+"""Parts that only functions are, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
+
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
 
@@ -79,6 +88,9 @@ def recognised(subject: Subject) -> Exercise | None:
     """
     if subject.is_method:
         return None if _sees_one_token(subject) else exercise("generate")
+    means = next(iter(fitting(subject.short_name)[0]), "")
+    if means in READ_BY:
+        return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
     is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
     if inspect.isfunction(subject.value) and is_other:
         return None
@@ -137,6 +149,11 @@ def recognised(subject: Subject) -> Exercise | None:
     if subject.is_private:
         return as_mask(subject)
     return as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
+
+
+def _if_callable(subject: Subject, exercise: Exercise) -> Exercise | None:
+    """Return the exercise if a subject can be called as it is; None for others."""
+    return exercise if any(calls_of(subject, exercise, library) for library in libraries_for(subject)) else None
 
 
 def is_of_codes(subject: Subject) -> bool:

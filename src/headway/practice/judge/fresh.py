@@ -81,6 +81,13 @@ def _permuted(inputs: Inputs, random: numpy.random.Generator) -> Inputs:
     return inputs | {"logits": (logits[..., order] + random.uniform(-1, 1)).astype(logits.dtype)}
 
 
+def _other_steps(inputs: Inputs, random: numpy.random.Generator) -> Inputs:
+    """Multiply all numbers of steps by one factor, and each rate by another."""
+    factor = int(random.integers(2, 6))
+    counts = {name: value * factor for name, value in inputs.items() if type(value) is int}
+    return _scaled("max_rate", "min_rate", by=0.1)(inputs | counts, random)
+
+
 def _other_ids(inputs: Inputs, random: numpy.random.Generator) -> Inputs:
     """Renumber token ids; their order stays."""
     factor, offset = int(random.integers(1, 6)), int(random.integers(0, 50))
@@ -143,6 +150,7 @@ REDRAWN: dict[str, Redraw] = {
     "bpe_encode": _other_letters,
     "bpe_decode": _more_letters,
     "gradient_descent": _scaled("start", "learning_rate", by=0.05),
+    "cosine_schedule": _other_steps,
     "adam": _scaled("start", "learning_rate", by=0.05),
 }
 """Changes of the probes whose numbers are not drawn from a generator."""

@@ -24,11 +24,13 @@ Adapter = Callable[[Subject, Exercise, str], Sequence[Call]]
 MODULES = {
     "block": "block_calls",
     "cache": "caches",
+    "clipping": "clipping_calls",
     "generate": "generate_calls",
     "layer": "layers",
     "mask": "mask_calls",
     "model": "model_calls",
     "optimizer": "optimizers",
+    "schedule": "schedule_calls",
     "stack": "stack_calls",
     "tokenizer": "tokenizer_calls",
     "trainer": "trainer_calls",

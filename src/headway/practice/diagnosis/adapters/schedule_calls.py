@@ -1,0 +1,101 @@
+"""Calls of a function that returns the learning rate of a step, whose settings are operands, fields of a config, or variables of its file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from headway.practice.diagnosis.adapters.optimizer_settings import CONFIG
+from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
+from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.own_tensors import OWN
+from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise
+
+SEPARATOR = "__of__"
+"""Text between the names of a field and of its config, in the name of the parameter in place of the field."""
+
+PLAIN_NUMBERS, TINY = (0.0, 0.5, 1.0, 2.0, 180.0), 1e-6
+"""Numbers that a schedule without settings of its own has, and the largest one that only avoids a division by zero."""
+
+
+@dataclass
+class ScheduleCall(Call):
+    """A function of a step.
+
+    held    variables of the file that it reads settings from
+    configs parameters that hold settings as fields
+    """
+
+    held: tuple[str, ...] = ()
+    configs: tuple[str, ...] = field(default=())
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """Return the function's parameters, with one for each field in place of a config, and one for each variable."""
+        own = [each for each in self.subject.parameters if each.name not in self.configs]
+        others = [name for name in self.binding.role_of if name in self.held or SEPARATOR in name]
+        return [*own, *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in others)]
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function with the variables set, and the fields in their configs."""
+        fields: dict[str, dict[str, Any]] = {name: {} for name in self.configs}
+        for name, value in arguments.items():
+            if SEPARATOR in name:
+                key, config = name.split(SEPARATOR)
+                fields[config][key] = value
+        variables = {name: arguments[name] for name in self.held if name in arguments}
+        plain = {name: value for name, value in arguments.items() if name not in variables and SEPARATOR not in name}
+        with globals_set(self.subject.module, variables):
+            return self.subject.value(**plain, **{name: SimpleNamespace(**held) for name, held in fields.items()})
+
+
+def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the call of a function whose settings all have roles; none for one that has numbers or settings of its own."""
+    if inspect.isclass(subject.value) or library in OWN:
+        return []
+    configs = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
+    bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
+    if bound is None or not bound.takes("step"):
+        return []
+    others = {name: name for name in _variables(subject)}
+    others |= {f"{key}{SEPARATOR}{name}": key for name in configs for key in re.findall(rf"\b{name}\.(\w+)", subject.own_source)}
+    free = [role for role in exercise.roles if not bound.takes(role.name)]
+    roles = {name: next((role for role in free if fits_name(key, role)), None) for name, key in others.items()}
+    found = {name: role for name, role in roles.items() if role is not None}
+    if len(found) < len(roles) or len(set(found.values())) < len(found):
+        return []
+    binding = Binding({**bound.role_of, **found})
+    if not binding.takes("total_steps") or _has_own_numbers(subject, binding):
+        return []
+    held = tuple(name for name in found if SEPARATOR not in name)
+    return [ScheduleCall(subject, binding, library, held=held, configs=tuple(configs))]
+
+
+def _variables(subject: Subject) -> list[str]:
+    """Return the variables of its file that a function reads and that hold a number, or nothing."""
+    around = {} if subject.module is None else vars(subject.module)
+    read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
+    return [name for name in read if name in around and (around[name] is None or type(around[name]) in (int, float))]
+
+
+def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
+    """Return True for a function with numbers in place of settings, or with a warmup of which no setting is known."""
+    try:
+        tree = ast.parse(textwrap.dedent(subject.own_source))
+    except SyntaxError:
+        return True
+    body = [node for statement in tree.body for each in getattr(statement, "body", ()) for node in ast.walk(each)]
+    names = {node.id if isinstance(node, ast.Name) else node.attr for node in body if isinstance(node, ast.Name | ast.Attribute)}
+    if any("warm" in name.lower() for name in names) and not binding.takes("warmup_steps"):
+        return True
+    defaults = [each.default for each in subject.parameters if each.name not in binding.role_of]
+    numbers = [*(node.value for node in body if isinstance(node, ast.Constant)), *defaults]
+    return any(type(each) in (int, float) and each not in PLAIN_NUMBERS and each > TINY for each in numbers)
