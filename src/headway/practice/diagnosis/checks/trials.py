@@ -167,10 +167,10 @@ def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _roles_added(trial: Trial) -> set[str]:
-    """Return the roles that the conventions of a trial give also where a probe has none, as a causal mask that has to be given."""
+    """Return the mask if the conventions of a trial give it also where a probe has none, as a causal mask that has to be given."""
     inputs = trial.probes[0].inputs if trial.probes else {}
-    absent = [each for each in trial.conventions if each.role is not None and each.role not in inputs]
-    return {str(each.role) for each in absent if each.role in (each.encode(inputs) or {})}
+    of_masks = [each for each in trial.conventions if each.role == "mask" and "mask" not in inputs]
+    return {"mask" for each in of_masks if "mask" in (each.encode(inputs) or {})}
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
