@@ -14,7 +14,7 @@ import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call, libraries_for
-from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded
+from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded, encoded_in
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.checks.choices import Encoded, Encoders, combinations
 from headway.practice.diagnosis.checks.memory import Memory
@@ -170,7 +170,7 @@ def _roles_added(trial: Trial) -> set[str]:
     """Return the mask if the conventions of a trial give it also where a probe has none, as a causal mask that has to be given."""
     inputs = trial.probes[0].inputs if trial.probes else {}
     of_masks = [each for each in trial.conventions if each.role == "mask" and "mask" not in inputs]
-    return {"mask" for each in of_masks if "mask" in (each.encode(inputs) or {})}
+    return {"mask" for each in of_masks if "mask" in (encoded_in(each, inputs) or {})}
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
