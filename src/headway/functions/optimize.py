@@ -134,7 +134,7 @@ def adam_step(
 def clipping_factor(gradients: Sequence[Array], max_norm: float, *, eps: float = 1e-6) -> float:
     """Return the factor that scales gradients down together if their global norm is above a maximum.
 
-        min(1, max_norm / (norm + eps))   with norm = √(Σ over all gradients of Σ gradient²)
+        max_norm / (norm + eps) if norm > max_norm else 1   with norm = √(Σ over all gradients of Σ gradient²)
 
     gradients   arrays of any shapes; each is to be multiplied by the same factor
     max_norm    largest norm of all gradients together, above 0
@@ -151,7 +151,7 @@ def clipping_factor(gradients: Sequence[Array], max_norm: float, *, eps: float =
     if not max_norm > 0 or not eps >= 0:
         raise OptionError(f"got max_norm={max_norm}, eps={eps}, expected max_norm above 0, eps at least 0")
     norm = math.hypot(*map(_norm, gradients))
-    return min(1.0, max_norm / (norm + eps)) if norm > max_norm else 1.0
+    return max_norm / (norm + eps) if norm > max_norm else 1.0
 
 
 def _norm(x: Array) -> float:
