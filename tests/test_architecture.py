@@ -33,7 +33,7 @@ ARROWS = {
     "engine": {"functions"},
     "runners": {"functions", "engine", "models"},
     "practice": {"functions"},
-    "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
+    "train": {"functions", "models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
     "look": {"functions", "practice", "language_model", "checkpoints", "tokenizers"},
     "server": {"look", "language_model", "engine", "tokenizers"},

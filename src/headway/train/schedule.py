@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable
 
 import torch
 
+from headway.functions import cosine_schedule
 from headway.train.options import TrainingOptions
 
 
 def scheduled_learning_rate(step: int, options: TrainingOptions) -> float:
     """Return the learning rate of a step: linear warm-up over warmup_steps, then cosine decay to min_learning_rate at num_steps."""
-    if step < options.warmup_steps:
-        return options.learning_rate * (step + 1) / options.warmup_steps
-    progress = (step - options.warmup_steps) / max(options.num_steps - options.warmup_steps, 1)
-    low = min(options.min_learning_rate, options.learning_rate)
-    return low + (options.learning_rate - low) * (1 + math.cos(math.pi * progress)) / 2
+    return cosine_schedule(
+        step + 1 if step < options.warmup_steps else step,  # the first step has a rate above 0
+        warmup_steps=options.warmup_steps,
+        total_steps=max(options.num_steps, options.warmup_steps + 1),
+        max_rate=options.learning_rate,
+        min_rate=min(options.min_learning_rate, options.learning_rate),
+    )
 
 
 def adamw(tensors: Iterable[torch.Tensor], options: TrainingOptions) -> torch.optim.AdamW:
