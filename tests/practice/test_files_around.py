@@ -173,7 +173,7 @@ def softmax(x):
 
 LAYER_OF_ANOTHER_FILE = """
 from torch import nn
-from attending import MultiHeadAttention
+from attention_of_course import MultiHeadAttention
 
 class EncoderLayer(nn.Module):
     def __init__(self, d_model, n_heads, d_ff):
@@ -207,7 +207,7 @@ class MultiHeadAttention(nn.Module):
 @pytest.mark.parametrize(("change", "is_right"), [(("", ""), True), (("x + self.attention(", "self.attention("), False)])
 def test_a_wrong_part_of_another_file_is_no_mistake_of_a_layer(tmp_path, change, is_right):
     pytest.importorskip("torch")
-    (tmp_path / "attending.py").write_text(WRONG_ATTENTION)
+    (tmp_path / "attention_of_course.py").write_text(WRONG_ATTENTION)
     path, text = tmp_path / "layer.py", LAYER_OF_ANOTHER_FILE.replace(*change) if change[0] else LAYER_OF_ANOTHER_FILE
     path.write_text(text)
     (verdict,) = verdicts([each for each in with_exercises(load_module(path, text), text) if each[0].name == "EncoderLayer"])
