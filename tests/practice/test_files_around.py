@@ -1,5 +1,8 @@
 """Files of one program: constants that several of them import, folders that they make, and modules that a package imports."""
 
+import subprocess
+import sys
+
 import pytest
 
 from headway.practice.diagnosis.files import load_module, with_exercises
@@ -212,3 +215,25 @@ def test_a_wrong_part_of_another_file_is_no_mistake_of_a_layer(tmp_path, change,
     path.write_text(text)
     (verdict,) = verdicts([each for each in with_exercises(load_module(path, text), text) if each[0].name == "EncoderLayer"])
     assert verdict.is_correct == is_right
+
+
+OWN_OPTIMIZER = """
+import torch
+
+class SGD(torch.optim.Optimizer):
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data -= group["lr"] * p.grad
+"""
+
+
+def test_the_compiler_that_an_optimizer_imports_is_there_before_its_calls(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "descent.py").write_text(OWN_OPTIMIZER)
+    program = (
+        "import sys, pathlib; from headway.practice.diagnosis.files import load_module; path = pathlib.Path(sys.argv[1]); "
+        "load_module(path, path.read_text()); print('torch._dynamo' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "descent.py")], capture_output=True, text=True, check=True)
+    assert printed.stdout == "True\n"

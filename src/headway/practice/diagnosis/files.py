@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -63,6 +64,7 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         _set_absent_sizes(module, tree)
         _reset_precision()
         _compile_nothing()
+        _import_compiler(module)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     _set_as_main(module, tree)
@@ -89,6 +91,14 @@ def _compile_nothing() -> None:
     mlx = sys.modules.get("mlx.core")
     if mlx is not None:
         mlx.disable_compile()
+
+
+def _import_compiler(module: ModuleType) -> None:
+    """Import the compiler of PyTorch for a file with an optimizer, whose constructor would import it within the time limit of a call."""
+    torch = sys.modules.get("torch")
+    own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
+    if torch is not None and any(issubclass(each, torch.optim.Optimizer) for each in own):
+        import_module("torch._dynamo")
 
 
 def _empty_module(path: Path, text: str) -> ModuleType:
