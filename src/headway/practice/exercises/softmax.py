@@ -10,7 +10,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, unchanged
 from headway.practice.recipes.activations import softmax
 from headway.practice.recipes.conventions import DEFAULT_AXIS, FEWER_AXES, NUM_AXES, RETURNS
-from headway.practice.recipes.distributions import BY_TOKEN
+from headway.practice.recipes.distributions import BY_TOKEN, as_dict
 from headway.practice.recipes.distributions import TEXTS as SHARED
 from headway.practice.recipes.measuring import Ask, Measured, log_slope, measured
 from headway.practice.roles import Roles, extent
@@ -101,18 +101,13 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _as_dict(inputs: Inputs) -> Inputs | None:
-    """Return a vector as a dict of numbers by token id; None for more axes."""
-    return inputs | {"x": dict(enumerate(inputs["x"].tolist()))} if numpy.ndim(inputs["x"]) == 1 else None
-
-
 def _in_order(answer: Any, inputs: Inputs) -> Any:
     """Return the values of a dict in the order of the tokens, or the output if it is no dict of all."""
     keys = range(len(inputs["x"]))
     return numpy.array([answer[key] for key in keys]) if isinstance(answer, dict) and answer.keys() == {*keys} else answer
 
 
-OF_DICT = Convention(SHARED["by_token"], _as_dict, _in_order, role="x", without="axis", source=BY_TOKEN)
+OF_DICT = Convention(SHARED["by_token"], as_dict("x"), _in_order, role="x", without="axis", source=BY_TOKEN)
 
 EXERCISE = Exercise(
     name="softmax",

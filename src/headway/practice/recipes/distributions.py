@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -125,10 +126,13 @@ BY_TOKEN = r"\A\s*def \w+\(\s*(?P<given>\w+)[\s\S]*\b(?P=given)\.(items|values)\
 """Pattern of the source of a function that goes through the items of its first operand: a dict of numbers by token."""
 
 
-def _as_dict(inputs: Inputs) -> Inputs | None:
-    """Return one row as a dict of numbers by token id; None for several rows."""
-    logits = inputs["logits"]
-    return inputs | {"logits": dict(enumerate(logits.tolist()))} if numpy.ndim(logits) == 1 else None
+def as_dict(name: str) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes one row as a dict of numbers by token id; None for several rows."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        return inputs | {name: dict(enumerate(inputs[name].tolist()))} if numpy.ndim(inputs[name]) == 1 else None
+
+    return encode
 
 
 def by_token(*, is_filter: bool) -> Convention:
@@ -145,7 +149,7 @@ def by_token(*, is_filter: bool) -> Convention:
         whole[list(answer)] = values
         return whole / total if is_probability and total else softmax(whole)
 
-    return Convention(TEXTS["by_token"], _as_dict, decode, role="logits", source=BY_TOKEN)
+    return Convention(TEXTS["by_token"], as_dict("logits"), decode, role="logits", source=BY_TOKEN)
 
 
 RETURNED = (

@@ -7,7 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,7 +35,7 @@ class ScheduleCall(Call):
     """
 
     held: tuple[str, ...] = ()
-    configs: tuple[str, ...] = field(default=())
+    configs: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:

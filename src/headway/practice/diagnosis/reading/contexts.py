@@ -43,21 +43,22 @@ def of_context(owner: type) -> Callable[..., Any] | None:
     is_of_torch = any(base.__module__ == "torch.autograd.function" for base in owner.__mro__)
     operands = signature.replace(parameters=parameters[1:])
 
+    def forwarded(context: Context, bound: inspect.BoundArguments) -> Any:
+        bound.arguments = {name: _with_data(each) for name, each in bound.arguments.items()}
+        return _plain(forward.__func__(context, *bound.args, **bound.kwargs))
+
     @functools.wraps(forward.__func__)
     def called(*values: Any, **named: Any) -> Any:
         bound = operands.bind(*values, **named)
         if is_of_torch:
             bound.apply_defaults()
             return owner.apply(*bound.args)  # type: ignore[attr-defined]
-        bound.arguments = {name: _with_data(each) for name, each in bound.arguments.items()}
-        return _plain(forward.__func__(Context(), *bound.args, **bound.kwargs))
+        return forwarded(Context(), bound)
 
     def run(**named: Any) -> tuple[Any, Callable[[Any], Any]]:
         """Return the output, and the function of its gradient that returns those of the operands."""
-        context, bound = Context(), operands.bind(**named)
-        bound.arguments = {name: _with_data(each) for name, each in bound.arguments.items()}
-        answer = _plain(forward.__func__(context, *bound.args, **bound.kwargs))
-        return answer, functools.partial(owner.backward, context)  # type: ignore[attr-defined]
+        context = Context()
+        return forwarded(context, operands.bind(**named)), functools.partial(owner.backward, context)  # type: ignore[attr-defined]
 
     called.__signature__ = operands  # type: ignore[attr-defined]
     if is_of_torch:
