@@ -59,7 +59,7 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
     try:
         tree = on_processor(ast.parse(text))
         prepare_imports(module, path, tree, _run_definitions)
-        restore_removed({*sys.modules, *imported(ast.walk(tree))})
+        restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
         run(module, tree)
         _set_absent_sizes(module, tree)
         _reset_precision()

@@ -52,3 +52,29 @@ def test_the_replacements_exist(place):
     pytest.importorskip(place.partition(".")[0], exc_type=ImportError)
     for instead in REMOVED[place].values():
         assert instead == "-inf" or pkgutil.resolve_name(instead) is not None
+
+
+ROTARY = """
+import torch
+from torch import nn
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, config, device=None):
+        super().__init__()
+        inv_freq, self.scale = ROPE_INIT_FUNCTIONS["default"](config, device)
+        self.register_buffer("inv_freq", inv_freq, persistent=False)
+
+    def forward(self, x, position_ids):
+        angles = position_ids[..., None].float() * self.inv_freq
+        angles = torch.cat((angles, angles), -1)
+        return angles.cos() * self.scale, angles.sin() * self.scale
+"""
+
+
+@pytest.mark.parametrize(("change", "status"), [(("", ""), "correct"), (("(angles, angles)", "(angles, -angles)"), "wrong")])
+def test_rotary_frequencies_that_version_5_of_transformers_removed_are_judged(tmp_path, change, status):
+    pytest.importorskip("transformers")
+    (tmp_path / "rotary.py").write_text(ROTARY.replace(*change))
+    [verdict] = check_file(tmp_path / "rotary.py")
+    assert verdict.status == status

@@ -9,7 +9,7 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,8 +30,11 @@ class Use:
     instead: str
 
 
-def restore_removed(packages: Collection[str]) -> None:
-    """Give the modules of these packages the names that the installed version has removed, and PyTorch the masks of bytes.
+def restore_removed(packages: Collection[str], text: str) -> None:
+    """Give the modules that a file needs the names that the installed version has removed, and PyTorch the masks of bytes.
+
+    packages   the packages and modules that are imported, in dotted form
+    text       the text of the file
 
     Effects   sets attributes of the modules, and replaces two methods of torch.Tensor
     """
@@ -42,6 +45,8 @@ def restore_removed(packages: Collection[str]) -> None:
                 _restore(import_module(place), names)
     if "torch" in packages:
         _restore_byte_masks()
+    if "ROPE_INIT_FUNCTIONS" in text and "transformers.modeling_rope_utils" in packages:
+        _restore_default_rotation()
 
 
 def _restore(module: ModuleType, names: dict[str, str]) -> None:
@@ -69,6 +74,28 @@ def _restore_byte_masks() -> None:
     for name in ("masked_fill", "masked_fill_"):
         if not hasattr(getattr(Tensor, name), "__wrapped__"):
             setattr(Tensor, name, accepting(getattr(Tensor, name)))
+
+
+def _restore_default_rotation() -> None:
+    """Give transformers' functions for the frequencies of rotary positions the one without scaling, which version 5 has removed."""
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    if isinstance(ROPE_INIT_FUNCTIONS, MutableMapping):  # not a stand-in for a package that is missing
+        ROPE_INIT_FUNCTIONS.setdefault("default", _default_frequencies)
+
+
+def _default_frequencies(config: Any = None, device: Any = None, seq_len: int | None = None, **settings: Any) -> tuple[Any, float]:
+    """Return the frequencies of rotary positions (head size / 2,) and the factor of cosines and sines, 1.
+
+    config     configuration with rope_theta, head_dim or hidden_size and num_attention_heads, and partial_rotary_factor
+    settings   base and dim, if there is no config
+    """
+    import torch
+
+    base = settings.get("base") or getattr(config, "rope_theta", None) or config.rope_parameters["rope_theta"]
+    dim = settings.get("dim") or getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    dim = int(dim * (getattr(config, "partial_rotary_factor", None) or 1.0))
+    return 1.0 / base ** (torch.arange(0, dim, 2, device=device).float() / dim), 1.0
 
 
 BYTE_MASK = r"(?i)\w*mask\w*\b.*(uint8|ByteTensor|\.byte\(\))"
