@@ -18,6 +18,7 @@ from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
+from headway.practice.diagnosis.reading.deferring import import_meta_kernels
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
@@ -37,6 +38,10 @@ TEXTS = Texts("diagnosis")
 
 ASSIGNMENT_SECONDS = 0.5
 """CPU seconds for one assignment when only a file's definitions are run."""
+
+META_DEVICE = r"[\"']meta[\"']|init_empty_weights"
+"""Pattern of the text of a file that makes tensors without numbers."""
+
 ABSENT_LENGTH = 61
 """Length of data that a file reads and that is absent."""
 
@@ -60,6 +65,8 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         tree = on_processor(ast.parse(text))
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
+        if re.search(META_DEVICE, text):
+            import_meta_kernels()
         run(module, tree)
         _set_absent_sizes(module, tree)
         _reset_precision()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import headway
+from headway.practice.diagnosis.reading.deferring import defer_compiler
 from headway.practice.judge import confinement
 from headway.practice.judge.frames import read_frame, write_frame
 from headway.practice.judge.jobs import Phase, Questions
@@ -108,7 +109,8 @@ def _import_checks() -> None:
 
 
 def _preload(libraries: list[str]) -> None:
-    """Import the array libraries that the file imports, so that every child has them."""
+    """Import the array libraries that the file imports, so that every child has them; PyTorch without its compiler."""
+    defer_compiler()
     for name in libraries:
         with suppress(Exception):
             import_module(name)

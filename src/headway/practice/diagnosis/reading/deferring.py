@@ -1,0 +1,86 @@
+"""Imports that are put off until they are used: what PyTorch needs for its compiler and for the meta device alone, a third of its import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+COMPILER, META_KERNELS = "torch._dynamo", "torch._meta_registrations"
+
+
+def defer_compiler() -> None:
+    """Put off the imports of PyTorch's compiler and of the kernels of its meta device, in this process and its forks.
+
+    Each module is run when an attribute of it is read that it does not have yet. Optimizers use two functions of the compiler, which do nothing
+    in functions that are not compiled: these are there at once.
+
+    Effects   adds a finder to sys.meta_path
+    """
+    sys.meta_path.insert(0, _Finder())
+
+
+def import_meta_kernels() -> None:
+    """Import the kernels of PyTorch's meta device now if they were put off."""
+    module = sys.modules.get(META_KERNELS)
+    if module is not None and module.__spec__ is not None and isinstance(module.__spec__.loader, _Deferred):
+        module.__spec__.loader.run(module)
+
+
+class _Finder(MetaPathFinder):
+    """Finder of the modules that are put off."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name.startswith(f"{COMPILER}."):  # one of its modules needs the whole
+            compiler = sys.modules[COMPILER].__spec__
+            if compiler is not None and isinstance(compiler.loader, _Deferred):
+                compiler.loader.run(sys.modules[COMPILER])
+        if name not in (COMPILER, META_KERNELS):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Deferred(spec.loader)
+        return spec
+
+
+class _Deferred(Loader):
+    """Loader that runs a module when a missing attribute of it is read."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._is_run = False
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        def missing(name: str) -> Any:
+            if self._is_run or (name.startswith("__") and name.endswith("__")):
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            self.run(module)
+            return getattr(module, name)
+
+        vars(module)["__getattr__"] = missing
+        if module.__name__ == COMPILER:
+            vars(module).update(disable=_disable, graph_break=_break_graph)
+
+    def run(self, module: ModuleType) -> None:
+        """Run the module with its own loader, once; the compiler needs the kernels of the meta device."""
+        if self._is_run:
+            return
+        self._is_run = True
+        vars(module).pop("__getattr__", None)
+        if module.__name__ == COMPILER:
+            import_meta_kernels()
+        self._loader.exec_module(module)
+
+
+def _disable(function: Callable[..., Any], *settings: Any, **named: Any) -> Callable[..., Any]:
+    return function
+
+
+def _break_graph(*settings: Any, **named: Any) -> None:
+    pass
