@@ -258,6 +258,9 @@ def d_gelu(x):
 def plot_gelu(x):
     print(gelu(x))
 
+def prune_attention_heads(model, importance, share=0.75):
+    return sorted(importance)[: int(len(importance) * share)]
+
 def estimate_attention_flops(batch, seq_len, d_model):
     return 4 * batch * seq_len * d_model**2
 
@@ -279,7 +282,7 @@ def test_what_chooses_from_probabilities_samples_and_what_has_no_model_is_not_ac
     found = found_in(SAMPLERS)
     assert found["greedy_decode"][0] == "sample"
     assert found["greedy_decode"][1].is_correct, found["greedy_decode"][1]
-    assert not {"d_gelu", "plot_gelu", "estimate_attention_flops", "linear_flops"} & set(found)
+    assert not {"d_gelu", "plot_gelu", "prune_attention_heads", "estimate_attention_flops", "linear_flops"} & set(found)
     assert "Generator" not in found or found["Generator"][1].status != "wrong", found["Generator"][1]
 
 

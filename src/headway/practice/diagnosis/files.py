@@ -20,7 +20,7 @@ from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
-from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
+from headway.practice.diagnosis.reading.missing import Broken, Placeholder, broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
@@ -246,7 +246,8 @@ def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Co
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:
-    return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
+    defined = [each for each in subjects if not isinstance(each.value, Broken)]  # the verdict on the file says what its definition raises
+    return [each for each in defined if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
 
 
 LEFT_OPEN = r"def [a-z]\w*\(.*\).*:\s*raise NotImplementedError"
