@@ -256,6 +256,9 @@ PROGRAMS += (
         "QwenBlock",
         "encoder_layer",
         GIVEN_ONE_BY_ONE,
-        (("return x + self.mlp(self.norm_2(x))", "return self.mlp(self.norm_2(x))"), ("self.mlp(self.norm_2(x))", "self.mlp(self.norm_1(x))")),
+        (
+            ("return x + self.mlp(self.norm_2(x))", "return self.mlp(self.norm_2(x))"),
+            ("self.mlp(self.norm_2(x))", "self.mlp(self.norm_1(x))"),
+        ),
     ),
 )
