@@ -705,6 +705,12 @@ def test_functions_that_show_a_part_need_no_verdict():
     assert facts_of(text).optional == {"benchmark_generation"}
 
 
+def test_words_with_ids_are_no_byte_pairs_though_a_comment_names_them():
+    text = 'def tokenize(text, vocab):\n    """Return ids of words; BPE would merge pairs."""\n    return [vocab[word] for word in text.split()]  # no bytes\n'
+    assert found_in(text) == {}
+    assert "bpe_encode" in {part for part, _ in found_in(text.replace("word in text.split()", "word in merge(text)")).values()}
+
+
 def test_limiting_each_element_is_no_clipping_of_the_norm():
     text = """
 import numpy as np

@@ -271,8 +271,12 @@ class InstanceCall(Call):
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
-            answer = completed(call(*positional, **given))
+            answer = self.read(call(*positional, **given))
         return getattr(instance, self.kept_output) if answer is None and self.kept_output is not None else answer
+
+    def read(self, answer: Any) -> Any:
+        """Return an output as values, as in `completed`."""
+        return completed(answer)
 
     @cached_property
     def kept_output(self) -> str | None:
