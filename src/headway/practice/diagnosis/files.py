@@ -310,6 +310,10 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=FILE_TITLE)
 
 
+OF_REGEX = r"bad escape \p"
+"""Start of the message of Python's own `re` for the properties of characters that only the package regex knows."""
+
+
 def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
         return how_to_add(error.name or "")
@@ -319,6 +323,8 @@ def _advice(error: BaseException) -> Message:
         return TEXTS["correct_the_syntax"]
     if isinstance(error, NameError):
         return TEXTS["define_name"]
+    if isinstance(error, re.error) and error.msg.startswith(OF_REGEX):
+        return TEXTS["import_regex"]
     lacking = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", str(error))
     module = sys.modules.get(lacking[1]) if lacking is not None else None
     if lacking is not None and module is not None and (near := like_in_module(module, lacking[2])) is not None:
