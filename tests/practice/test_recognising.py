@@ -258,6 +258,9 @@ def d_gelu(x):
 def plot_gelu(x):
     print(gelu(x))
 
+def prune_attention_heads(model, importance, share=0.75):
+    return sorted(importance)[: int(len(importance) * share)]
+
 def estimate_attention_flops(batch, seq_len, d_model):
     return 4 * batch * seq_len * d_model**2
 
@@ -279,7 +282,7 @@ def test_what_chooses_from_probabilities_samples_and_what_has_no_model_is_not_ac
     found = found_in(SAMPLERS)
     assert found["greedy_decode"][0] == "sample"
     assert found["greedy_decode"][1].is_correct, found["greedy_decode"][1]
-    assert not {"d_gelu", "plot_gelu", "estimate_attention_flops", "linear_flops"} & set(found)
+    assert not {"d_gelu", "plot_gelu", "prune_attention_heads", "estimate_attention_flops", "linear_flops"} & set(found)
     assert "Generator" not in found or found["Generator"][1].status != "wrong", found["Generator"][1]
 
 
@@ -700,6 +703,12 @@ def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
 def test_functions_that_show_a_part_need_no_verdict():
     text = "def generate(model, ids):\n    return ids\n\ndef benchmark_generation(model, ids):\n    generate(model, ids)\n"
     assert facts_of(text).optional == {"benchmark_generation"}
+
+
+def test_words_with_ids_are_no_byte_pairs_though_a_comment_names_them():
+    text = 'def tokenize(text, vocab):\n    """Return ids of words; BPE would merge pairs."""\n    return [vocab[word] for word in text.split()]  # no bytes\n'
+    assert found_in(text) == {}
+    assert "bpe_encode" in {part for part, _ in found_in(text.replace("word in text.split()", "word in merge(text)")).values()}
 
 
 def test_limiting_each_element_is_no_clipping_of_the_norm():

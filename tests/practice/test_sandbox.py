@@ -111,6 +111,8 @@ def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
         ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError", "put parameters with a default"),
         ("import numpy.nothing_of_that_name\n", 1, "ModuleNotFoundError", "install it"),
         ("x = 1\ny = x + undefined\n", 2, "NameError", "define"),
+        ("import re\nWORDS = re.compile(r'\\p{L}+')\n", 2, "bad escape", "import regex as re"),
+        ("class SelfAttention(nn.Module):\n    def forward(self, x):\n        return x\n", 1, "NameError", "define"),
     ],
 )
 def test_a_file_that_does_not_run_is_reported_with_the_line_and_advice(tmp_path, text, line, printed, advice):

@@ -209,3 +209,55 @@ PROGRAMS = (
         (("x, weights = layer(x, attn_mask=attn_mask, tau=tau)", "y, weights = layer(x, attn_mask=attn_mask, tau=tau)"),),
     ),
 )
+
+OUTPUT_OF_MODEL = """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class GPTOutput:
+    last_hidden_state: torch.Tensor = None
+    logits: torch.Tensor = None
+    loss: torch.Tensor = None
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width))
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(self.norm1(x)).chunk(3, -1))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).flatten(-2))
+        return x + self.mlp(self.norm2(x))
+
+class GPT(nn.Module):
+    def __init__(self, vocab_size, width, heads, depth, max_len):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocab_size, width), nn.Embedding(max_len, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.lm_head = nn.Linear(width, vocab_size, bias=False)
+        self.lm_head.weight = self.tokens.weight
+    def forward(self, input_ids, labels=None):
+        x = self.tokens(input_ids) + self.positions(torch.arange(input_ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        x = self.norm(x)
+        logits, loss = self.lm_head(x), None
+        if labels is not None:
+            loss = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+        return GPTOutput(x, logits, loss)
+"""
+
+PROGRAMS += (
+    Program(
+        "GPT",
+        "gpt2",
+        OUTPUT_OF_MODEL,
+        (("return GPTOutput(x, logits, loss)", "return GPTOutput(logits, x, loss)"), ("x = self.norm(x)", "self.norm(x)")),
+    ),
+)

@@ -204,3 +204,61 @@ if __name__ == "__main__":
         (("angles.cos() + other * angles.sin()", "angles.sin() + other * angles.cos()"),),
     ),
 )
+
+GIVEN_ONE_BY_ONE = """
+import mlx.core as mx
+
+def project(x, weight, bias=None):
+    y = x @ weight.T
+    return y if bias is None else y + bias
+
+class RMSNorm:
+    def __init__(self, size, weight, eps):
+        self.weight, self.eps = weight, eps
+    def __call__(self, x):
+        return self.weight * x * mx.rsqrt((x * x).mean(axis=-1, keepdims=True) + self.eps)
+
+class Attention:
+    def __init__(self, size, n_heads, n_kv_heads, wq, wk, wv, wo, bq, bk, bv, base=10000):
+        self.n_heads, self.n_kv_heads, self.width, self.base = n_heads, n_kv_heads, size // n_heads, base
+        self.wq, self.wk, self.wv, self.wo, self.bq, self.bk, self.bv = wq, wk, wv, wo, bq, bk, bv
+    def heads(self, x, weight, bias, count):
+        return project(x, weight, bias).reshape(*x.shape[:2], count, self.width).transpose(0, 2, 1, 3)
+    def turn(self, x):
+        return mx.fast.rope(x, self.width, traditional=False, base=self.base, scale=1.0, offset=0)
+    def __call__(self, x, mask=None):
+        q, k = self.turn(self.heads(x, self.wq, self.bq, self.n_heads)), self.turn(self.heads(x, self.wk, self.bk, self.n_kv_heads))
+        v = self.heads(x, self.wv, self.bv, self.n_kv_heads)
+        y = mx.fast.scaled_dot_product_attention(q, k, v, scale=self.width**-0.5, mask=mask)
+        return project(y.transpose(0, 2, 1, 3).reshape(x.shape), self.wo)
+
+class GatedMLP:
+    def __init__(self, w_gate, w_up, w_down):
+        self.w_gate, self.w_up, self.w_down = w_gate, w_up, w_down
+    def __call__(self, x):
+        gate = project(x, self.w_gate)
+        return project(gate * mx.sigmoid(gate) * project(x, self.w_up), self.w_down)
+
+class QwenBlock:
+    def __init__(self, num_heads, num_kv_heads, hidden_size, intermediate_size, rms_norm_eps, wq, wk, wv, wo, bq, bk, bv,
+                 w_gate, w_up, w_down, w_input_layernorm, w_post_attention_layernorm):
+        self.attention = Attention(hidden_size, num_heads, num_kv_heads, wq, wk, wv, wo, bq, bk, bv)
+        self.mlp = GatedMLP(w_gate, w_up, w_down)
+        self.norm_1 = RMSNorm(hidden_size, w_input_layernorm, rms_norm_eps)
+        self.norm_2 = RMSNorm(hidden_size, w_post_attention_layernorm, rms_norm_eps)
+    def __call__(self, x, mask=None):
+        x = x + self.attention(self.norm_1(x), mask)
+        return x + self.mlp(self.norm_2(x))
+"""
+
+PROGRAMS += (
+    Program(
+        "QwenBlock",
+        "encoder_layer",
+        GIVEN_ONE_BY_ONE,
+        (
+            ("return x + self.mlp(self.norm_2(x))", "return self.mlp(self.norm_2(x))"),
+            ("self.mlp(self.norm_2(x))", "self.mlp(self.norm_1(x))"),
+        ),
+    ),
+)

@@ -149,3 +149,66 @@ class TextGenerator:
         (("[:, -1].argmax", "[:, 0].argmax"), ("torch.cat([ids, token]", "torch.cat([token, ids]")),
     ),
 )
+
+OF_WORDS = """
+import torch
+
+def ids_of(text, vocab):
+    return [vocab[word] for word in text.split()]
+
+def generate(model, prompt, vocab, id2word, max_tokens=20):
+    ids = ids_of(prompt, vocab)
+    with torch.no_grad():
+        for _ in range(max_tokens):
+            scores = model.forward(torch.tensor([ids]))[0, -1]
+            ids.append(torch.argmax(scores).item())
+    return " ".join(id2word[each] for each in ids)
+"""
+
+IN_PROCESSES = """
+from collections import Counter
+import regex
+
+PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
+def train_bpe(input_path, vocab_size, special_tokens, num_processes):
+    with open(input_path, encoding="utf-8") as file:
+        text = file.read()
+    parts = regex.split("|".join(map(regex.escape, special_tokens)), text) if special_tokens else [text]
+    words = Counter()
+    for first in range(num_processes):
+        words.update(word for part in parts[first::num_processes] for word in regex.findall(PATTERN, part))
+    counted = {tuple(bytes([each]) for each in word.encode("utf-8")): count for word, count in words.items()}
+    vocab = {number: bytes([number]) for number in range(256)}
+    for token in special_tokens:
+        vocab[len(vocab)] = token.encode("utf-8")
+    merges = []
+    while len(vocab) < vocab_size:
+        pairs = Counter()
+        for word, count in counted.items():
+            for pair in zip(word, word[1:]):
+                pairs[pair] += count
+        if not pairs:
+            break
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        vocab[len(vocab)] = best[0] + best[1]
+        counted = {merged(word, best): count for word, count in counted.items()}
+    return vocab, merges
+
+def merged(word, pair):
+    joined, place = [], 0
+    while place < len(word):
+        if word[place : place + 2] == pair:
+            joined.append(pair[0] + pair[1])
+            place += 2
+        else:
+            joined.append(word[place])
+            place += 1
+    return tuple(joined)
+"""
+
+PROGRAMS += (
+    Program("generate", "generate", OF_WORDS, (("[0, -1]", "[0, 0]"), ("torch.argmax", "torch.argmin"))),
+    Program("train_bpe", "bpe_train", IN_PROCESSES, (("pairs[pair] += count", "pairs[pair] += 1"), ("(pairs[pair], pair)", "pairs[pair]"))),
+)

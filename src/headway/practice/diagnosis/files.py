@@ -21,7 +21,7 @@ from headway.practice.diagnosis.explain.impossible import like_in_module
 from headway.practice.diagnosis.reading.deferring import import_meta_kernels
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
-from headway.practice.diagnosis.reading.missing import Placeholder, broken, broken_imports, imported
+from headway.practice.diagnosis.reading.missing import Broken, Placeholder, broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
@@ -253,7 +253,8 @@ def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Co
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:
-    return [each for each in subjects if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
+    defined = [each for each in subjects if not isinstance(each.value, Broken)]  # the verdict on the file says what its definition raises
+    return [each for each in defined if not (each.name in skipped or _is_base(each, subjects) or _is_test(each) or _is_record(each.value))]
 
 
 LEFT_OPEN = r"def [a-z]\w*\(.*\).*:\s*raise NotImplementedError"
@@ -316,6 +317,10 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=FILE_TITLE)
 
 
+OF_REGEX = r"bad escape \p"
+"""Start of the message of Python's own `re` for the properties of characters that only the package regex knows."""
+
+
 def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
         return how_to_add(error.name or "")
@@ -325,6 +330,8 @@ def _advice(error: BaseException) -> Message:
         return TEXTS["correct_the_syntax"]
     if isinstance(error, NameError):
         return TEXTS["define_name"]
+    if isinstance(error, re.error) and error.msg.startswith(OF_REGEX):
+        return TEXTS["import_regex"]
     lacking = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", str(error))
     module = sys.modules.get(lacking[1]) if lacking is not None else None
     if lacking is not None and module is not None and (near := like_in_module(module, lacking[2])) is not None:

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
-from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
@@ -101,7 +101,7 @@ def recognised(subject: Subject) -> Exercise | None:
         possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]
-    if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
+    if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not is_of_byte_pairs(subject.file_source):
         return None
     if is_of_codes(subject):
         return _first_correct(subject, [each.name for each in likely])

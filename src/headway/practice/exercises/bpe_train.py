@@ -314,6 +314,7 @@ EXERCISE = Exercise(
         *ROLES.each("text", "input_path", "num_merges", "vocab_size"),
         ROLES("special_tokens", neutral=[]),
         ROLES("verbose", neutral=False),
+        ROLES("num_processes", neutral=1),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -13,7 +13,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step,
 from headway.practice.recipes.encoding import changed, without
 from headway.practice.recipes.tiny_gpt import TINY_GPT
 from headway.practice.recipes.toy_model import ToyModel
-from headway.practice.recipes.toy_tokenizer import NO_TOKEN, ToyTokenizer
+from headway.practice.recipes.toy_tokenizer import NO_TOKEN, ToyTokenizer, Vocabulary
 from headway.practice.recipes.toy_translator import SOURCE, ToyTranslator
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -128,6 +128,11 @@ def _as_text_alone(inputs: Inputs) -> Inputs | None:
     return inputs | {"prompt": LETTERS.decode(prompt)} if prompt.ndim == 1 else None
 
 
+def _as_words(inputs: Inputs) -> Inputs | None:
+    prompt = inputs["prompt"]
+    return inputs | {"prompt": " ".join(LETTERS.decode(prompt))} if prompt.ndim == 1 else None
+
+
 def _of_steps(answer: Any, inputs: Inputs) -> Any:
     """Return the prompt and the tokens that a generator yields: a number, an array with one token per row, or a text at each step."""
     prompt = inputs["prompt"]
@@ -154,6 +159,7 @@ def _is_fixed_end(end: int, token: int, eos: Any, ids: Any) -> bool:
 TEXT = optional(
     Convention(encode=_as_text, decode=_ids_of, role="tokenizer"),
     *(Convention(encode=_as_text_alone, decode=_ids_of, role=role) for role in ("encode", "stoi")),
+    Convention(encode=_as_words, decode=_ids_of, role="stoi", named=r"word|vocab"),
 )
 PROMPTS = (
     Convention(decode=_of_row),
@@ -330,7 +336,7 @@ EXERCISE = Exercise(
         ROLES("src_tokenizer", neutral=lambda inputs: LETTERS),
         ROLES("encode", neutral=lambda inputs: LETTERS.encode),
         ROLES("decode", neutral=lambda inputs: LETTERS.decode),
-        ROLES("stoi", neutral=lambda inputs: LETTERS.inverse_vocab),
+        ROLES("stoi", neutral=lambda inputs: Vocabulary(LETTERS)),
         ROLES("itos", neutral=lambda inputs: {token: letter for letter, token in LETTERS.inverse_vocab.items()}),
     ),
     may_write=True,

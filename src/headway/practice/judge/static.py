@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, OF_BYTE_PAIRS, OF_FACTORY, methods, parts_of_tokenizers
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, OF_FACTORY, methods, parts_of_tokenizers
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
-from headway.practice.diagnosis.reading.subject import definitions, first_line
+from headway.practice.diagnosis.reading.subject import definitions, first_line, is_of_byte_pairs
 from headway.practice.names import NO_FUNCTION, means
 
 MAX_CHARS = 2_000_000
@@ -79,7 +79,7 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name in functions if re.match(NO_FUNCTION, name.rpartition(".")[2], re.IGNORECASE)}
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
-    if not re.search(OF_BYTE_PAIRS, text, re.IGNORECASE):
+    if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {
         name: {part: (f"{name}.{method.name}", first_line(method)) for part, method in parts_of_tokenizers(node).items()}

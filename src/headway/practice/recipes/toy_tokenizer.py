@@ -77,3 +77,19 @@ class ToyTokenizer:
         return {letter: self.token_to_id(letter) for letter in string.ascii_lowercase}
 
     vocab_inverse = reverse_vocab = token_to_idx = inverse_vocab
+
+
+class Vocabulary(dict[str, int]):
+    """The ids of a tokenizer's letters by letter, which also answers as the tokenizer does."""
+
+    def __init__(self, tokenizer: ToyTokenizer) -> None:
+        super().__init__(tokenizer.inverse_vocab)
+        self._tokenizer = tokenizer
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[ToyTokenizer]]:
+        return Vocabulary, (self._tokenizer,)

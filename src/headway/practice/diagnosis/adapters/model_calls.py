@@ -101,15 +101,19 @@ class ModelCall(InstanceCall):
         write(slots, inputs | {"blocks": [*inputs["blocks"], *without_effect]}, self.block)
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
-        """Return the output, of an object or dict of outputs the logits."""
+        """Return the output without the logits of tokens that a probe has not."""
         answer = super().forward(instance, arguments)
-        answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
         table, num_tokens = _token_table(self._slots(instance), self.weights), len(self.weights["wte"])
         if len(table) == num_tokens:
             return answer
         each = answer[0] if isinstance(answer, tuple) and answer else answer
         kept = each[..., :num_tokens] if numpy.shape(each)[-1:] == (len(table),) else each
         return (kept, *answer[1:]) if isinstance(answer, tuple) and answer else kept
+
+    def read(self, answer: Any) -> Any:
+        """Return of an object or a dict of outputs the logits, and any other output as in InstanceCall."""
+        answer = answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+        return super().read(answer)
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return all arrays of an instance."""

@@ -242,14 +242,18 @@ class StackCall(InstanceCall):
                 answer = numpy.where(self.given["mask"][..., None], answer, answer.dtype.type(0))
         return answer
 
+    def read(self, answer: Any) -> Any:
+        """Return of an object of outputs the logits, and any other output as in InstanceCall."""
+        return super().read(getattr(answer, "logits", answer))
+
     def _pass(self, instance: Any, arguments: Mapping[str, Any], stack: Stack | None) -> Any:
-        """Return the first output, of an object or dict of outputs the logits."""
+        """Return the first output, of a dict of outputs the logits."""
         if stack is not None:
             stack.events.clear()
         answer = super().forward(instance, arguments)
         while isinstance(answer, tuple | list) and answer:
             answer = first_given(answer)
-        named = answer if isinstance(answer, dict) else {"logits": getattr(answer, "logits", answer)}
+        named = answer if isinstance(answer, dict) else {}
         return as_numbers(next((named[name] for name in OUTPUTS if name in named), answer))
 
     def _one_by_one(self, instance: Any, arguments: Mapping[str, Any], stack: Stack | None) -> numpy.ndarray:

@@ -39,7 +39,7 @@ from headway.practice.diagnosis.classes.method_binding import call_binding, call
 from headway.practice.diagnosis.classes.no_effect import stored_as, without_effect
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
 from headway.practice.diagnosis.classes.slots import module_library
-from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, reads_state_dict
+from headway.practice.diagnosis.classes.state_dict import PLACE, StateDict, given_weights, reads_state_dict
 from headway.practice.diagnosis.classes.submodules import Submodule, given_linears, is_part
 from headway.practice.diagnosis.classes.unknown_sizes import unknown_sizes, with_unknown
 from headway.practice.diagnosis.classes.usages import Usage, usages
@@ -193,7 +193,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config and not _may_be_layer(each, subject)
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
-    keys = random_keys(constructor, subject) | _state_dicts(constructor, subject)
+    keys = random_keys(constructor, subject) | _state_dicts(constructor, subject) | given_weights(constructor, subject, exercise)
     keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | without_effect(constructor, subject, exercise)
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)

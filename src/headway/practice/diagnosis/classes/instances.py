@@ -48,7 +48,7 @@ from headway.practice.diagnosis.classes.slots import (
     switch_off_dropout,
     with_digits_of,
 )
-from headway.practice.diagnosis.classes.state_dict import StateDict
+from headway.practice.diagnosis.classes.state_dict import GivenWeight, StateDict
 from headway.practice.diagnosis.classes.submodules import GivenLinear, Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
@@ -271,8 +271,12 @@ class InstanceCall(Call):
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
-            answer = completed(call(*positional, **given))
+            answer = self.read(call(*positional, **given))
         return getattr(instance, self.kept_output) if answer is None and self.kept_output is not None else answer
+
+    def read(self, answer: Any) -> Any:
+        """Return an output as values, as in `completed`."""
+        return completed(answer)
 
     @cached_property
     def kept_output(self) -> str | None:
@@ -399,6 +403,7 @@ class InstanceCall(Call):
         switches |= {
             name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
         }
+        switches |= {name: self._converted(each.at(sizes)) for name, each in construction.fixed.items() if isinstance(each, GivenWeight)}
         if construction.config is not None:
             for name in (construction.config, *construction.configs):
                 switches[name] = config_for(replace(construction, config=name), self.subject, sizes, rate)

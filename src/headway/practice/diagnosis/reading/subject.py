@@ -19,7 +19,15 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from headway.practice.diagnosis.reading.contexts import of_context
-from headway.practice.diagnosis.reading.methods import METHODS, called_of_class, methods, of_operands, with_tables, without_instance
+from headway.practice.diagnosis.reading.methods import (
+    METHODS,
+    OF_BYTE_PAIRS,
+    called_of_class,
+    methods,
+    of_operands,
+    with_tables,
+    without_instance,
+)
 from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
@@ -183,6 +191,11 @@ CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "setup")
 def without_comments(text: str) -> str:
     """Return a source without what follows the first # of each line."""
     return "\n".join(line.partition("#")[0] for line in text.splitlines())
+
+
+def is_of_byte_pairs(text: str) -> bool:
+    """Return True for a source in whose code, without comments and docstrings, encode and decode may be those of byte pairs."""
+    return re.search(OF_BYTE_PAIRS, re.sub(DOCSTRING, "", without_comments(text)), re.IGNORECASE) is not None
 
 
 @cache
