@@ -1,4 +1,4 @@
-"""Functions that return samplers, masks of columns, losses of one number in an array, models whose table is tied, configs that are asked for fields:
+"""Functions that return samplers, masks of columns, losses as arrays of one number, models with a tied table, configs with optional fields:
 programs in conventions of public code, with mistakes as replacements in their text."""
 
 from __future__ import annotations

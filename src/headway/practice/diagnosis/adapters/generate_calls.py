@@ -34,10 +34,11 @@ class FunctionCall(LikeliestCall):
         if self.library == "torch" and re.search(NEEDS_MODULE, self.subject.used_source):
             arguments = {name: _as_module(value) if isinstance(value, ToyModel) else value for name, value in arguments.items()}
         elif self._helpers:
-            arguments = {name: _with_helpers(value, self._helpers) if isinstance(value, ToyModel) else value for name, value in arguments.items()}
+            arguments = {
+                name: _with_helpers(value, self._helpers) if isinstance(value, ToyModel) else value for name, value in arguments.items()
+            }
         with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
             return _tokens_of(super().invoke(arguments))
-
 
     @functools.cached_property
     def _helpers(self) -> dict[str, Callable[..., Any]]:
