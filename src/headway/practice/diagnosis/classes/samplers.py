@@ -31,7 +31,7 @@ def as_function(subject: Subject) -> Subject | None:
         return None
 
     def made(**settings: Any) -> Callable[..., Any]:
-        instance = cls(**settings)
+        instance: Any = cls(**settings)
         if callable(getattr(instance, "eval", None)):
             instance.eval()
         found: Callable[..., Any] = instance if method in METHODS[:2] else getattr(instance, method)
