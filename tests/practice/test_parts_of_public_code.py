@@ -28,6 +28,7 @@ from tests.practice.public import (
     keys_and_lengths,
     keys_of_weights,
     layers,
+    makers_and_guards,
     masks_and_positions,
     modes_and_axes,
     named_otherwise,
@@ -100,13 +101,14 @@ MODULES = (
     keys_of_weights,
     modes_and_axes,
     gradients_and_rates,
+    makers_and_guards,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
 MISTAKES += [
     (each, 0)
     for number, each in enumerate(PROGRAMS)
-    if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS
+    if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
@@ -142,6 +144,11 @@ def test_tables_of_an_unknown_length_are_not_accused(tmp_path):
     program = Program("rope_tables", "rotary_tables", modes_and_axes.UNKNOWN_LENGTH)
     verdict = verdict_on(tmp_path, program, program.text)
     assert verdict is None or verdict.status == "could not run"
+
+
+def test_functions_that_only_show_a_part_need_no_verdict(tmp_path):
+    program = Program("exercise_1_causal_attention", "causal_self_attention", makers_and_guards.SHOWS)
+    assert verdict_on(tmp_path, program, program.text) is None
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ class Role:
     size_override  (roles, inputs → integer): used in place of size_of if the constructor also takes one of these roles,
                    for example a separate input width
     is_weight      True for a weight that a class holds itself: written into the instance, not passed
-    is_optional    True if a class that holds weights may omit this one
+    is_optional    True if a class that holds weights may omit this one, or a constructor that takes sizes
     held_as        words that identify it in an attribute name once words such as proj, linear and weight are removed:
                    "q" for W_q and q_proj.weight
     is_submodule   True for a ready-made submodule passed to a constructor; size_of then returns its specification

@@ -64,9 +64,11 @@ class Roles:
         neutral: Any = MISSING,
         *,
         size_override: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None),
+        is_optional: bool = False,
     ) -> Role:
         """Return the role of a size that a class is constructed with or that a function takes."""
-        return Role(name, self.called(name), neutral, is_size=True, size_of=size_of, size_override=size_override)
+        named = self.called(name)
+        return Role(name, named, neutral, is_size=True, size_of=size_of, size_override=size_override, is_optional=is_optional)
 
     def weight(self, name: str, *, is_optional: bool = False) -> Role:
         """Return the role of a weight that a class holds."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
-from headway.practice.diagnosis.calls.calling import libraries_for
+from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
 from headway.practice.diagnosis.classes.made import copies_layer
@@ -92,7 +92,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if means in READ_BY:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
     is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
-    if inspect.isfunction(subject.value) and is_other:
+    if inspect.isfunction(subject.value) and (is_other or _only_shows(subject)):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))
     if likely and likely[0].name in LAYERS and copies_layer(subject):
@@ -149,6 +149,12 @@ def recognised(subject: Subject) -> Exercise | None:
     if subject.is_private:
         return as_mask(subject)
     return as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
+
+
+def _only_shows(subject: Subject) -> bool:
+    """Return True for a function without operands and output that prints or asserts: an example of a part, or its test."""
+    is_called_alone = inspect.isfunction(subject.value) and not inspect.signature(subject.value).parameters
+    return is_called_alone and not returns_value(subject) and re.search(r"(?m)^\s+(print\(|assert\b)", subject.code) is not None
 
 
 def _if_callable(subject: Subject, exercise: Exercise) -> Exercise | None:

@@ -397,6 +397,15 @@ def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     return answer[0] / answer[1] if is_pair and num_counted and float(answer[1]) == num_counted else answer
 
 
+def _only_number(answer: Any, inputs: Inputs) -> Any:
+    """Return the number of an array of one number."""
+    return answer.reshape(()) if isinstance(answer, numpy.ndarray) and answer.shape and answer.size == 1 else answer
+
+
+KEEPS_AXIS = r"-> *['\"]?[^'\"\n]*(\(\)|\b1)['\"]|keepdims?\b|\bmatmul\(|\bdot\(| @ "
+"""Source of a function whose last reduction may leave an axis of length 1."""
+
+
 OF_INPUTS = r"\breturn +(\w+), *\1[ \t]*(#|\n|\Z)|\bloss\w*\((\w+, *)?(\w+), *\4\)"
 """Source of a file whose batches, or whose calls of the loss, have the inputs themselves as targets."""
 
@@ -457,6 +466,7 @@ EXERCISE = Exercise(
         optional(
             *RETURNS[1:],
             Convention(TEXTS["sum_and_count"], decode=_mean_of_sum, source=r"sum|count"),
+            Convention(TEXTS["array_of_one"], decode=_only_number, source=KEEPS_AXIS),
         ),
     ),
     recoveries=RECOVERIES,

@@ -159,6 +159,11 @@ def _one_hot(inputs: Inputs) -> Inputs | None:
     return None if "pad_id" in inputs else inputs | {"x": numpy.eye(1 + x.max())[x] * (x != 0)[..., None]}
 
 
+def _positions_first(inputs: Inputs) -> Inputs:
+    """Return ids with a column for each sequence, as recurrent layers and torch.nn.Transformer take them."""
+    return inputs | {"x": inputs["x"].T}
+
+
 def _as_row(answer: Any, inputs: Inputs) -> Any:
     """Return a column of 1 for real tokens and 0 for padding, by which a sequence of vectors is multiplied, as a row."""
     is_real = inputs["x"] != inputs.get("pad_id", 0)
@@ -175,6 +180,7 @@ TAKES = optional(
         source=r"def \w+\([^,()]+, *\w*len\w*[^,()]*, *\w*(value|fill)",
         may_write=True,
     ),
+    Convention(TEXTS["positions_first"], _positions_first, role="x", source=r"\.(transpose|swapaxes|permute|t|T)\b"),
     Convention(encode=_as_lengths(is_told=True), role="seq_len"),
     Convention(encode=_with_lengths, role="lengths", source=r"def \w+\([^,()]+, *\w*len"),
     Convention(encode=_as_lengths(is_told=False), role="lengths"),

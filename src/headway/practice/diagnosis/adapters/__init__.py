@@ -59,7 +59,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> Sequence[Cal
         if given is None:
             return []
         subject = given
-    if inspect.isclass(subject.value) and exercise.drawing == "read" and (sampler := as_function(subject)) is not None:
+    if exercise.drawing == "read" and (sampler := as_function(subject)) is not None:
         return function_calls(sampler, exercise, library, class_of_calls(exercise.drawing))
     if exercise.calls is not None or inspect.isclass(subject.value):
         kinds = [*([exercise.class_calls] if exercise.class_calls else []), exercise.calls]

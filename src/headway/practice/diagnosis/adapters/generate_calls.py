@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from importlib import import_module
+from types import MethodType
 from typing import Any
 
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall, Spy, replaced_generators
@@ -32,8 +33,27 @@ class FunctionCall(LikeliestCall):
         _reset_models(arguments)
         if self.library == "torch" and re.search(NEEDS_MODULE, self.subject.used_source):
             arguments = {name: _as_module(value) if isinstance(value, ToyModel) else value for name, value in arguments.items()}
+        elif self._helpers:
+            arguments = {
+                name: _with_helpers(value, self._helpers) if isinstance(value, ToyModel) else value for name, value in arguments.items()
+            }
         with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
             return _tokens_of(super().invoke(arguments))
+
+    @functools.cached_property
+    def _helpers(self) -> dict[str, Callable[..., Any]]:
+        """Methods of its class that a method calls next to the model: its softmax, the draw of a token."""
+        owner = getattr(self.subject.module, self.subject.name.rpartition(".")[0], None)
+        called = re.findall(r"\bself\.(\w+)\(", self.subject.code) if self.subject.is_method and inspect.isclass(owner) else []
+        found = {name: vars(owner).get(name) for name in called if not hasattr(ToyModel, name) and not means_context(name)}
+        return {name: each for name, each in found.items() if inspect.isfunction(each)}
+
+
+def _with_helpers(model: ToyModel, helpers: Mapping[str, Callable[..., Any]]) -> ToyModel:
+    """Return a model that has these methods."""
+    own = replace(model)
+    vars(own).update({name: MethodType(each, own) for name, each in helpers.items()})
+    return own
 
 
 class ClassCall(InstanceCall):

@@ -31,12 +31,12 @@ SIZES = (
     ROLES.size("hidden_size", extent("wte", 1)),
     ROLES.size("num_heads", lambda inputs: inputs["num_heads"]),
     ROLES.size("num_layers", lambda inputs: len(inputs["blocks"])),
-    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"]),
-    ROLES.size("head_dim", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"]),
+    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"], is_optional=True),
+    ROLES.size("head_dim", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"], is_optional=True),
     ROLES.size("context_length", extent("wpe", 0)),
-    ROLES.size("intermediate_size", lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1]),
-    ROLES.size("has_bias", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
-    ROLES.size("device", lambda inputs: "cpu"),
+    ROLES.size("intermediate_size", lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1], is_optional=True),
+    ROLES.size("has_bias", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any()), is_optional=True),
+    ROLES.size("device", lambda inputs: "cpu", is_optional=True),
 )
 
 

@@ -178,7 +178,7 @@ def fields_read(subject: Subject, name: str) -> frozenset[str]:
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
-    """Return the fields of a variable that the file's code can do without, because it reads them by getattr with a default."""
+    """Return the fields of a variable that the file's code can do without: it reads them by getattr with a default, or asks for them by hasattr."""
     return _optional_in(subject.file_source, name)
 
 
@@ -196,7 +196,9 @@ def _groups_in(text: str, name: str) -> frozenset[str]:
 
 @cache
 def _optional_in(text: str, name: str) -> frozenset[str]:
-    return frozenset(re.findall(rf"""\bgetattr\(\s*(?:self\.)?{re.escape(name)}\s*,\s*["'](\w+)["']\s*,""", text))
+    variable = rf"(?:self\.)?{re.escape(name)}"
+    found = re.findall(rf"""\bgetattr\(\s*{variable}\s*,\s*["'](\w+)["']\s*,|\bhasattr\(\s*{variable}\s*,\s*["'](\w+)["']""", text)
+    return frozenset(field for each in found for field in each if field)
 
 
 @cache

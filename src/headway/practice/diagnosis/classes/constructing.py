@@ -161,7 +161,7 @@ def _settings_in(source: str, name: str) -> tuple[dict[str, float], dict[str, st
     activation = next((each for each in ACTIVATIONS if re.search(rf"['\"]{each}['\"]|\bACT2FN\b", source)), None)
     looked_up = re.findall(rf"getattr\([\w.]+, *(?:self\.)?{re.escape(name)}\.(\w+)\)(\(\))?", source)
     in_library = {field: "ReLU" if made else "relu" for field, made in looked_up if re.search(OF_ACTIVATION, field)}
-    fields = [] if activation is None else re.findall(rf"\b{re.escape(name)}\.(\w+)", source)
+    fields = [] if activation is None else re.findall(rf"\b{re.escape(name)}(?:\.|\[['\"])(\w+)", source)
     return powers, {field: activation for field in fields if activation and re.search(OF_ACTIVATION, field)} | in_library
 
 

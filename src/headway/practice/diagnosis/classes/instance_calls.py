@@ -87,7 +87,7 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
         share /= 2  # a maker gives it parts that hold weights
     bindings = [class_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
     calls = [replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)]
-    if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
+    if any(map(_holds_table_transposed, held)):
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
     may_misfit = takes_tables or (construction.is_shown and fitting < placed)
@@ -96,9 +96,15 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     required = {role.name for role in exercise.roles if role.is_weight and not role.is_optional}
     always = set.intersection(*map(set, [each for each in exercise.inputs if required <= each.keys()] or exercise.inputs))
     taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
-    if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
+    if any(role.name in always - taken for role in exercise.roles if is_size_role(role) and not role.is_optional):
         share /= 2
     return calls, share
+
+
+def _holds_table_transposed(assignment: Assignment) -> bool:
+    """Return True if the table of tokens has a place in which it is transposed, and none for it as it is: an output layer may be tied to the latter."""
+    is_transposed = [content.is_transposed for content in assignment.contents.values() if "table" in content.roles]
+    return bool(is_transposed) and all(is_transposed)
 
 
 def _runs(call: InstanceCall, sample: Inputs) -> bool:
