@@ -541,4 +541,21 @@ def sample_ids(scores, count):
 """,
         (("softmax(scores), axis", "softmax(scores) ** 2, axis"),),
     ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        """
+import torch
+
+def scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / Q.shape[-1] ** 0.5
+    scores[..., ~mask] = scores[..., ~mask] - torch.inf
+    return torch.softmax(scores, dim=-1) @ V
+
+def attend(q, k, v):
+    visible = torch.tril(torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+    return scaled_dot_product_attention(q, k, v, visible)
+""",
+        (("softmax(scores, dim=-1)", "softmax(scores, dim=-2)"), ("Q.shape[-1] ** 0.5", "Q.shape[-1]")),
+    ),
 )

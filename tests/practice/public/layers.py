@@ -1098,4 +1098,51 @@ class EncoderLayer(nn.Module):
         NESTED,
         (("self.down(self.up(x).relu())", "self.down(self.up(x)).relu()"),),
     ),
+    Program(
+        "TransformerLayer",
+        "transformer_block",
+        """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.size = heads, width // heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.rates = 10000.0 ** (-torch.arange(0, self.size, 2) / self.size)
+
+    def turn(self, x, positions):
+        angles = positions[:, None] * self.rates
+        first, second = x.chunk(2, dim=-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+    def forward(self, positions, hidden_states):
+        batch, length, width = hidden_states.shape
+        q, k, v = (each.view(batch, length, self.heads, self.size).transpose(1, 2) for each in self.qkv(hidden_states).chunk(3, dim=-1))
+        y = F.scaled_dot_product_attention(self.turn(q, positions), self.turn(k, positions), v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+class MLP(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+class TransformerLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.self_attn, self.mlp = Attention(width, heads), MLP(width)
+        self.input_layernorm, self.post_attention_layernorm = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, positions, hidden_states):
+        hidden_states = hidden_states + self.self_attn(positions, self.input_layernorm(hidden_states))
+        return hidden_states + self.mlp(self.post_attention_layernorm(hidden_states))
+""",
+        (("hidden_states + self.self_attn", "self.self_attn"), ("self.post_attention_layernorm(hidden_states)", "hidden_states")),
+    ),
 )

@@ -210,4 +210,22 @@ class LayerNorm(nn.Module):
 """,
         (("(centred**2).mean(-1", "(centred**2).mean(1"), ("torch.rsqrt", "torch.sqrt")),
     ),
+    Program(
+        "LayerNorm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-10):
+        super().__init__()
+        self.gamma, self.beta, self.eps = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model)), eps
+
+    def forward(self, x):
+        variance = torch.clamp(x.var(dim=-1, unbiased=False, keepdim=True), min=self.eps)
+        return self.gamma * (x - x.mean(dim=-1, keepdim=True)) / torch.sqrt(variance + self.eps) + self.beta
+""",
+        (("min=self.eps", "max=self.eps"), ("unbiased=False, ", "")),
+    ),
 )

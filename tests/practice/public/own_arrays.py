@@ -368,4 +368,30 @@ class ReLU(Layer):
 """,
         (("np.maximum(0, x)", "np.minimum(0, x)"), ("np.maximum(0, x)", "np.maximum(0.1 * x, x)")),
     ),
+    Program(
+        "batched_cross_entropy",
+        "cross_entropy",
+        TENSOR
+        + """
+def batched_cross_entropy(input: Tensor, target: Tensor, ignore_index=-100) -> Tensor:
+    powers = np.exp(input.data - input.data.max(axis=-1, keepdims=True))
+    chances = powers / powers.sum(axis=-1, keepdims=True)
+    chosen = chances[np.arange(chances.shape[0]), target.data.astype(int)]
+    counted = target.data != ignore_index
+    return Tensor((-np.log(chosen)).mean(keepdims=True, where=counted), (input,))
+""".replace("batched_cross_entropy", "batched_cross_entropy"),
+        ((", where=counted", ""), ("-np.log(chosen)", "np.log(chosen)")),
+    ),
+    Program(
+        "cross_entropy",
+        "cross_entropy",
+        TENSOR
+        + """
+def cross_entropy(input: Tensor, target: int):
+    powers = np.exp(input.data - input.data.max(axis=-1, keepdims=True))
+    chance = (powers / np.sum(powers))[target]
+    return Tensor(-np.log(chance).mean(keepdims=True), (input,))
+""",
+        (("np.sum(powers)", "np.max(powers)"),),
+    ),
 )

@@ -168,4 +168,35 @@ class Tokenizer:
 """,
         (("max(counts", "min(counts"),),
     ),
+    Program(
+        "GroupedQueryAttn",
+        "grouped_query_attention",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class GroupedQueryAttn(nn.Module):
+    def __init__(self, config, is_causal=False, pos_emb=None):
+        super().__init__()
+        self.n_head, self.n_kv_head, self.head_size = config.n_head, config.n_kv_head, config.n_embd // config.n_head
+        self.query = nn.Linear(config.n_embd, config.n_embd, bias=False)
+        self.key = nn.Linear(config.n_embd, self.head_size * config.n_kv_head, bias=False)
+        self.value = nn.Linear(config.n_embd, self.head_size * config.n_kv_head, bias=False)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        self.is_causal = is_causal
+        self.pos_emb = pos_emb
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q = self.query(x).view(batch, length, self.n_head, self.head_size).transpose(1, 2)
+        k = self.key(x).view(batch, length, self.n_kv_head, self.head_size).transpose(1, 2)
+        v = self.value(x).view(batch, length, self.n_kv_head, self.head_size).transpose(1, 2)
+        if self.pos_emb is not None:
+            q, k = self.pos_emb(q), self.pos_emb(k)
+        heads = F.scaled_dot_product_attention(q, k, v, is_causal=self.is_causal, enable_gqa=True)
+        return self.proj(heads.transpose(1, 2).reshape(batch, length, width))
+""",
+        (("heads.transpose(1, 2)", "heads"), ("scaled_dot_product_attention(q, k, v,", "scaled_dot_product_attention(k, k, v,")),
+    ),
 )

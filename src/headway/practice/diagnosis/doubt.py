@@ -39,6 +39,7 @@ from headway.practice.diagnosis.vectors_alone import may_take_vectors
 from headway.practice.message import EMPTY
 from headway.practice.names import fitting
 from headway.practice.outputs import Raised
+from headway.practice.recipes.rotation import ROTATED
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
@@ -248,10 +249,16 @@ def _changes_rotation(verdict: Verdict) -> bool:
         for name, node in definitions(parsed(verdict.trial.call.subject.text)).items()
         if name != verdict.subject and {*fitting(name)[0]} & ROTATIONS
     ]
-    return any(
-        node.lineno <= edit.line <= (node.end_lineno or 0) for node in rotating for edit in verdict.repair.edits if edit.cell is None
-    )
+    lines = [edit.line for edit in verdict.repair.edits if edit.cell is None]
+    if "attention" in verdict.exercise and not {*ROTATED[1:]} & {*verdict.trial.conventions}:
+        written = verdict.trial.call.subject.text.splitlines()
+        if any(re.search(FREQUENCIES, written[line - 1]) for line in lines):
+            return True
+    return any(node.lineno <= line <= (node.end_lineno or 0) for node in rotating for line in lines)
 
+
+FREQUENCIES = r"\*\*[^\n]*\barange\(|\barange\([^\n]*\*\*"
+"""Pattern of a line with the frequencies of a rotation, powers of a base, in an attention."""
 
 ROTATIONS = {"rotary", "rotary_tables"}
 

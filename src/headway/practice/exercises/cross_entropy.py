@@ -162,7 +162,7 @@ UNLIKELY = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array(
 def _loss(ask: Any, inputs: Inputs) -> float | None:
     """Return the loss for inputs; None if it is not a single number."""
     answer = ask(inputs)
-    return None if isinstance(answer, Raised) or numpy.shape(answer) != () else float(answer)
+    return None if isinstance(answer, Raised) or numpy.size(answer) != 1 else float(numpy.reshape(answer, ()))
 
 
 def _floor_of(loss: float | None) -> float | None:
@@ -327,6 +327,9 @@ WITHOUT_ROWS = r"\A(?!(.|\n)*(mean|average|axis|\bdim\b|shape|len\(|size|batch))
 OF_TWO_LISTS = r"def \w+\(\s*\w+ *: *list\[float\],\s*\w+ *: *list\[float\]"
 """Source of a function of two lists of numbers."""
 
+OF_ONE_CLASS = r"def \w+\([^()]*\b(target|label|y)\w* *: *int\b"
+"""Source of a function whose target is annotated as one number."""
+
 TRUE_FIRST = r"def \w+\(\s*p\b[^,)]*,\s*q\b"
 """Source of a function of the true distribution p and a predicted one q, in the notation of H(p, q)."""
 
@@ -443,7 +446,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
-                for source in (OF_ONE_ROW, OF_TWO_LISTS)
+                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS)
             ),
             Convention(
                 TEXTS["one_row"],

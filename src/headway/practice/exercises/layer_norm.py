@@ -155,6 +155,9 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+LIMITED = r"(?i)(clamp|clip|max(imum)?)(_min)?_?\([^\n]*\beps(ilon)?\b"
+"""Pattern of the source of a norm whose variance is at least eps."""
+
 STANDARD_DEVIATION = optional(
     Convention(
         TEXTS["divides_by_sample_deviation"],
@@ -165,6 +168,14 @@ STANDARD_DEVIATION = optional(
         TEXTS["divides_by_deviation_and_eps"],
         steps={"root": lambda variance, eps: numpy.sqrt(variance) + eps},
         source=r"(?m)^[^#\n]*\bstd\(",
+    ),
+    *(
+        Convention(
+            TEXTS["variance_of_at_least_eps"],
+            steps={"root": lambda variance, eps, added=added: numpy.sqrt(numpy.maximum(variance, eps) + added * eps)},
+            source=LIMITED,
+        )
+        for added in (0, 1)
     ),
 )
 """LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""

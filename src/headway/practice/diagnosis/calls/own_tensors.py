@@ -40,10 +40,14 @@ def own_class(subject: Subject) -> type | None:
 
 
 def own_libraries(subject: Subject) -> list[str]:
-    """Return the names under which arrays of the file's own class are passed."""
+    """Return the names under which arrays of the file's own class are passed: all of them first if the data of each operand is read."""
     made = own_class(subject)
     kind = _kind(made) if made is not None else None
-    return [VALUES] if kind == VALUES else [TENSORS, ALL_TENSORS] if kind else []
+    if kind == VALUES:
+        return [VALUES]
+    operands = [each.name for each in subject.parameters if each.default is each.empty]
+    reads_all = bool(operands) and all(re.search(rf"\b{re.escape(name)}\.data\b", subject.own_source) for name in operands)
+    return ([ALL_TENSORS, TENSORS] if reads_all else [TENSORS, ALL_TENSORS]) if kind else []
 
 
 def wrapped(value: numpy.ndarray, subject: Subject, library: str) -> Any:

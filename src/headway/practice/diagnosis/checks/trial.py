@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import re
@@ -16,8 +17,9 @@ from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
 from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
-from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_sizes
+from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_mask, is_of_sizes
 from headway.practice.diagnosis.reading.missing import is_of_missing
+from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
@@ -147,7 +149,20 @@ class Trial:
         return replace(self._kept([_has_mask(probe) for probe in self.probes]), needs_mask=True)
 
     def _asks_for_mask(self, raised: Raised) -> bool:
-        return asks_for_mask(raised.error)
+        """Return True for the exception of a function that asks for a mask, or computes with one, which its file gives it in every call."""
+        return asks_for_mask(raised.error) or (is_of_no_mask(raised.error) and self._is_always_masked)
+
+    @cached_property
+    def _is_always_masked(self) -> bool:
+        """True for a function that its file calls, each time with a mask."""
+        subject = self.call.subject
+        place = next((place for place, each in enumerate(subject.parameters) if "mask" in each.name), None)
+        if place is None or not inspect.isfunction(subject.value):
+            return False
+        nodes = (node for node in ast.walk(parsed(subject.file_source)) if isinstance(node, ast.Call))
+        calls = [node for node in nodes if ast.unparse(node.func).rpartition(".")[2] == subject.short_name]
+        name = subject.parameters[place].name
+        return bool(calls) and all(len(node.args) > place or name in [each.arg for each in node.keywords] for node in calls)
 
     @property
     def _takes_two_masks(self) -> bool:

@@ -487,6 +487,8 @@ def _constructor_bindings(
     entering = [each.name for each in parameters if re.fullmatch(OF_INPUTS, each.name)]
     names = [each.name for each in parameters if each.name not in entering and (each.name not in listed or is_size_role(listed[each.name]))]
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, role, parameters)}
+    called = {each.name for each in parameters if each.default is None and each.name in others}
+    bound = {name: role for name, role in bound.items() if not (name in called and is_size_role(role))}  # a layer is no number
     fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
     unknown: list[str] = []
     is_projection = {"d_in", "d_out"} & {role.name for role in roles}

@@ -313,11 +313,20 @@ def _classes(library: str) -> dict[Kind, Any]:
 
 
 def _in_order(others: Sequence[Any], named: Mapping[str, Any], operands: Sequence[str]) -> list[Any]:
-    """Return the operands of an attention, the query first: in the order of the call, or by name if `operands` has the query at a later place."""
-    if any(_place(name) == 0 for name in operands[1:]) and _place(operands[0]) != 0 and len(others) <= len(operands):
+    """Return the operands of an attention, the query first: in the order of the call, or by name if `operands` has the query at a later place.
+
+    So has one with the input after the positions: `self_attn(positions, hidden_states)`.
+    """
+    is_late = any(_place(name) == 0 for name in operands[1:]) and _place(operands[0]) != 0
+    is_late = is_late or (any(_place(name) <= 2 for name in operands[1:]) and re.match(BEFORE_INPUT, operands[0]) is not None)
+    if is_late and len(others) <= len(operands):
         named = {**dict(zip(operands, others, strict=False)), **named}
         others = ()
     return [*others, *(named[name] for name in sorted(named, key=_place))]
+
+
+BEFORE_INPUT = r"(?i)pos|freq|cos|sin|rot|layer_?(id|index|idx)"
+"""Pattern of the names of operands of an attention that may be before its input."""
 
 
 def _place(name: str) -> int:

@@ -31,5 +31,11 @@ def asks_for_mask(error: BaseException) -> bool:
     return is_rearranged or (written.startswith(("raise", "assert")) and "mask" in f"{written} {error}".lower())
 
 
+def is_of_no_mask(error: BaseException) -> bool:
+    """Return True for the exception of a line that computes with a mask although it is None."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, TypeError | AttributeError) and "NoneType" in str(error) and bool(frames) and "mask" in (frames[-1].line or "")
+
+
 REARRANGED = r"\b(rearrange|repeat|reduce)\(\w*mask\b"
 """Pattern of a line that gives a mask to a function of einops."""

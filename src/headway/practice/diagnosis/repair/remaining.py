@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.checks.memory import Memory
+from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.explain.explaining import is_degenerate, join, measured, named
 from headway.practice.diagnosis.repair.outcomes import answered, call_of
 from headway.practice.diagnosis.repair.program import Change
@@ -53,7 +54,7 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
     search.num_done += len(search.order)
     changed = replace(search.trial, call=call_of(search.trial, subject))
     whole = replace(changed, answers=tuple(answered(changed, probe)[0] for probe in changed.probes), memory=Memory()).without_refused()
-    if len(whole.probes) < min(FEWEST, len(search.trial.probes)) or is_degenerate(whole):
+    if len(whole.probes) < min(FEWEST, len(search.trial.probes)) or is_degenerate(whole) or _spoils(search.trial, whole):
         return None
     own = search.program.subject
     found = next(itertools.chain(named(own, whole), measured(own, whole)), None)
@@ -71,6 +72,12 @@ def both_mistakes(search: Search, change: Change) -> Cause | None:
         hides=None,
         line=found.cause.line or change.line,
     )
+
+
+def _spoils(before: Trial, after: Trial) -> bool:
+    """Return True if a change makes a right output wrong: the mistake that explains the outputs after it is then its own."""
+    right = {probe.name for probe, answer in zip(before.probes, before.answers, strict=True) if before.is_same(probe, answer)}
+    return any(probe.name in right and not after.is_same(probe, answer) for probe, answer in zip(after.probes, after.answers, strict=True))
 
 
 ABSENCE = r"missing|ignored|unused"
