@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 
 from headway.practice.diagnosis.classes.children import METHODS
-from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
+from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject, definitions, parsed
 from headway.practice.diagnosis.reading.trees import is_of_self, names_in, stored_in
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
-
-CONSTRUCTORS = ("__init__", "setup")
 
 
 def unused_layers_cause(subject: Subject) -> Cause | None:

@@ -348,7 +348,11 @@ def _of_size(file: File, node: ast.expr) -> Iterator[Impossible]:
         return
     if value.id not in {each.arg for each in constructor.args.args} or not _is_size(file, value.id, constructor):
         return
-    alike = {ast.unparse(each) for name, each in held.items() if name != node.func.attr and _without_number(name) == _without_number(node.func.attr)}
+    alike = {
+        ast.unparse(each)
+        for name, each in held.items()
+        if name != node.func.attr and _without_number(name) == _without_number(node.func.attr)
+    }
     meant = next(iter(alike)) if len(alike) == 1 else ""
     error = TypeError(f"self.{node.func.attr} is {value.id}, a number, which is called in `{ast.unparse(node)}`")
     yield _raising(file.subject, error, value, meant if meant.endswith(f"({value.id})") else "")
@@ -492,4 +496,15 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
 
 
-WAYS = (_lacking, _with_point, _absent_in_base, _of_attribute, _with_other_arguments, _of_booleans, _of_number, _of_function, _in_other_order, _of_size)
+WAYS = (
+    _lacking,
+    _with_point,
+    _absent_in_base,
+    _of_attribute,
+    _with_other_arguments,
+    _of_booleans,
+    _of_number,
+    _of_function,
+    _in_other_order,
+    _of_size,
+)

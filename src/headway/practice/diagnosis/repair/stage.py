@@ -16,8 +16,8 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
-from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import Recorder, Seen
