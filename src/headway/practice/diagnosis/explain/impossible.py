@@ -360,8 +360,9 @@ def _of_size(file: File, node: ast.expr) -> Iterator[Impossible]:
 
 def _assigned(constructor: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
     """Yield the attributes of self that a constructor assigns, with their values."""
-    for node in ast.walk(constructor):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    assignments = [node for node in ast.walk(constructor) if isinstance(node, ast.Assign)]
+    for node in assignments:
+        for target in node.targets:
             pairs = [(target, node.value)]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
                 pairs = [*zip(target.elts, node.value.elts, strict=True)]
