@@ -59,7 +59,43 @@ class Value:
     __radd__, __rmul__ = __add__, __mul__
 """
 
+BACKEND = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data, requires_grad=False):
+        self.data = np.asarray(data, dtype=np.float64)
+        self.requires_grad = requires_grad
+        self.backend = np
+        self.shape = self.data.shape
+    def __add__(self, other):
+        return Tensor(self.data + other.data)
+    def __mul__(self, other):
+        return Tensor(self.data * other.data)
+
+class Module:
+    def __init__(self):
+        self._modules = {}
+"""
+
 PROGRAMS = (
+    Program(
+        "LayerNorm",
+        "layer_norm",
+        BACKEND
+        + """
+class LayerNorm(Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.gamma, self.beta, self.eps = Tensor(np.ones(width)), Tensor(np.zeros(width)), eps
+    def __call__(self, x):
+        xp = x.backend
+        mean = xp.mean(x.data, axis=-1, keepdims=True)
+        var = xp.var(x.data, axis=-1, keepdims=True)
+        return Tensor((x.data - mean) / xp.sqrt(var + self.eps) * self.gamma.data + self.beta.data)
+""",
+        (("xp.var(", "x.var("), ("(x.data - mean)", "(x.data + mean)")),
+    ),
     Program(
         "Linear",
         "linear",

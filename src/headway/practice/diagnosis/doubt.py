@@ -18,6 +18,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call
+from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.of_text import cause_of_unexplained
 from headway.practice.diagnosis.checks.relative_positions import depends_on_place
@@ -191,7 +192,7 @@ def _lacks_library(verdict: Verdict) -> bool:
 def _lacks_own_array(verdict: Verdict) -> bool:
     """Return True if a repair changes what raised for an array in place of a tensor whose class is in another file of its author."""
     error, trial = raised(verdict, ("could not run", "wrong")), verdict.trial
-    if trial is None or verdict.repair is None or not isinstance(error, TypeError | AttributeError):
+    if trial is None or verdict.repair is None or not isinstance(error, TypeError | AttributeError) or trial.call.library in OWN:
         return False
     return re.search(OWN_ARRAY, trial.call.subject.file_source) is not None
 

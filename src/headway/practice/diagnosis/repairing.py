@@ -59,6 +59,7 @@ _BEHAVIOUR = frozenset(
             "step_count",
             "shared_ids",
             "layer_made_in_call",
+            "layers_unused",
             "argument_misplaced",
         ),
     }

@@ -74,6 +74,38 @@ def test_what_always_raises_is_found_with_what_is_meant(tmp_path, name, right, w
     assert found.written == written
 
 
+ORDERS = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, hidden, layer=None):
+        super().__init__()
+        self.first = nn.Linear(width, hidden)
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.layer, self.width = layer, width
+
+    def forward(self, x, mask):
+        scores = torch.einsum("bid,bjd->bij", x, x).masked_fill(mask, -1e9)
+        x = self.layer(self.norm_1(x)) / self.width**0.5
+        return self.norm_2(torch.softmax(scores, -1) @ x)
+"""
+EXCHANGED = [
+    ('torch.einsum("bid,bjd->bij", x, x)', 'torch.einsum(x, "bid,bjd->bij", x)', "torch.einsum('bid,bjd->bij', x, x)"),
+    ("torch.softmax(scores, -1)", "torch.softmax(-1, scores)", "torch.softmax(scores, -1)"),
+    ("(mask, -1e9)", "(-1e9, mask)", "torch.einsum('bid,bjd->bij', x, x).masked_fill(mask, -1000000000.0)"),
+    ("nn.LayerNorm(width), nn.LayerNorm(width)", "nn.LayerNorm(width), width", "nn.LayerNorm(width)"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "written"), EXCHANGED, ids=lambda each: str(each))
+def test_exchanged_arguments_and_calls_of_sizes_always_raise(tmp_path, right, wrong, written):
+    pytest.importorskip("torch")
+    assert not found_in(tmp_path, ORDERS, "Block")
+    (found,) = found_in(tmp_path, ORDERS.replace(right, wrong, 1), "Block")
+    assert found.written == written
+
+
 UNSURE = [
     ("self.other = Attention(dim, dropout=0.0)", "self.other = nn.Identity() if dim else Attention(dim)"),
     ("class Layer", "def Attention(*given, **named):\n    return nn.Identity()\n\nclass Layer"),

@@ -9,6 +9,7 @@ from headway.practice.diagnosis.checks.repeated_norms import repeated_norm_cause
 from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
+from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause
@@ -17,9 +18,10 @@ from headway.practice.verdict import Cause
 def cause_of_text(subject: Subject) -> Cause | None:
     """Return the cause that a subject's text shows, or None.
 
-    Such are one layer in all places, a result that is dropped, a layer made in the call, and an argument in the place of another.
+    Such are one layer in all places, layers that none calls, a result that is dropped, a layer made in the call, and an argument in the place of another.
     """
-    return shared_layers_cause(subject) or dropped_result_cause(subject) or made_in_call_cause(subject) or misplaced_argument_cause(subject)
+    causes = (shared_layers_cause, unused_layers_cause, dropped_result_cause, made_in_call_cause, misplaced_argument_cause)
+    return next(filter(None, (cause(subject) for cause in causes)), None)
 
 
 def cause_of_unexplained(subject: Subject, exercise: Exercise) -> Cause | None:

@@ -15,6 +15,7 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call, libraries_for
 from headway.practice.diagnosis.calls.conventions import PLAIN, alternatives, decoded, encoded_in
+from headway.practice.diagnosis.calls.own_tensors import OTHERS, OWN
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.checks.choices import Encoded, Encoders, combinations
 from headway.practice.diagnosis.checks.memory import Memory
@@ -67,8 +68,15 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             return _without_partial(found)
         if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
             return found
-        trials = found or trials if _are_given_arrays_for_lists(trials) else trials
+        is_other = _are_given_arrays_for_lists(trials) or (library in OWN and _lack_attribute(trials) and not _lack_attribute(found))
+        trials = found or trials if is_other else trials
     return trials
+
+
+def _lack_attribute(trials: Sequence[Trial]) -> bool:
+    """Return True if all calls raised because an array of a library lacks an attribute, which a tensor of the file's own may have."""
+    errors = [answer.error if isinstance(answer, Raised) else None for trial in trials for answer in trial.answers]
+    return all(isinstance(each, AttributeError) and type(each.obj).__module__.partition(".")[0] in OTHERS for each in errors)
 
 
 def _are_given_arrays_for_lists(trials: Sequence[Trial]) -> bool:

@@ -62,11 +62,23 @@ REFUSALS = (NotImplementedError, ImportError, AssertionError)
 
 def refuses(error: BaseException, subject: Subject) -> bool:
     """Return True for an exception that is no mistake: one that the learner's own code raises, or of something that is missing."""
-    if isinstance(error, REFUSALS) or is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
+    is_refusal = isinstance(error, REFUSALS) and not _is_of_arrays(error)
+    if is_refusal or is_of_stand_in(error) or unknown_keyword(error, subject) is not None:
         return True
     frame = own_frame(error, subject)
     written = line_in(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
     return written.startswith(("raise ", "raise(", "assert ", "assert("))
+
+
+def _is_of_arrays(error: BaseException) -> bool:
+    """Return True for an exception that a library raises because of the arrays that it is given, `not implemented for 'Float'`, not of something missing."""
+    frames = traceback.extract_tb(error.__traceback__)
+    is_of_library = bool(frames) and not {*Path(frames[-1].filename).parts}.isdisjoint(("site-packages", "dist-packages"))
+    return isinstance(error, AssertionError | NotImplementedError) and (is_of_library or re.search(OF_DTYPE, str(error)) is not None)
+
+
+OF_DTYPE = r"not implemented for '\w+'"
+"""Pattern of the message of an exception because of an array's dtype."""
 
 
 def is_of_stand_in(error: BaseException) -> bool:
@@ -181,7 +193,7 @@ def _advice(error: BaseException, probe: Probe | None) -> Message:
         return TEXTS["call_base_constructor"]
     if isinstance(error, ModuleNotFoundError):
         return how_to_add(error.name or "")
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) and not _is_of_arrays(error):
         return TEXTS["write_function_body"]
     if probe is None:
         return TEXTS["make_call_work"]

@@ -280,6 +280,119 @@ def _uncalled(file: File, target: str) -> Iterator[ast.Attribute]:
                     yield function
 
 
+OF_TEXT_FIRST = ("einsum",)
+"""Functions of libraries of arrays that take a text and then arrays."""
+
+OF_ARRAY_FIRST = (
+    *("softmax", "log_softmax", "sum", "mean", "cumsum", "argmax", "argsort", "sort", "topk", "cat", "concatenate", "stack"),
+    *("chunk", "split", "unsqueeze", "squeeze", "expand_dims"),
+)
+"""Functions of libraries of arrays that take an array, or several, and then an axis or a number."""
+
+OF_PATTERNS = ("rearrange", "reduce", "repeat")
+"""Functions of einops, which take an array and then a text."""
+
+OF_LIBRARIES = ("torch", "torch.nn.functional", "numpy", "jax.numpy", "jax.nn", "mlx.core")
+
+
+def _in_other_order(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a call whose first two arguments are exchanged, of which one is a text or a number: `torch.softmax(-1, scores)`."""
+    match node:
+        case ast.Call(func=function, args=[first, second, *rest]) if not any(isinstance(each, ast.Starred) for each in node.args):
+            name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+        case _:
+            return
+    kinds = [(_is_number(each), _is_a_text(each)) for each in (first, second)]
+    module = _module(file, function.value) if isinstance(function, ast.Attribute) else None
+    is_of_arrays = module is not None and module.__name__ in OF_LIBRARIES
+    is_exchanged = is_of_arrays and (
+        (name in OF_TEXT_FIRST and kinds[1][1] and not any(kinds[0])) or (name in OF_ARRAY_FIRST and kinds[0][0] and not any(kinds[1]))
+    )
+    is_exchanged |= name == "masked_fill" and module is None and kinds[0][0] and not any(kinds[1]) and not rest
+    is_exchanged |= name in OF_PATTERNS and _is_of_einops(file, function) and kinds[0][1] and not any(kinds[1])
+    if is_exchanged:
+        keywords = [ast.unparse(each) for each in node.keywords]
+        written = f"{ast.unparse(function)}({', '.join([*map(ast.unparse, (second, first, *rest)), *keywords])})"
+        yield _raising(file.subject, TypeError(f"{name}() got its first two arguments in the other order"), node, written)
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Return True for a number as it is written, with or without a sign."""
+    value = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
+
+
+def _is_a_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_of_einops(file: File, node: ast.expr) -> bool:
+    """Return True for a function of einops, under its own name or that of the package."""
+    if isinstance(node, ast.Attribute):
+        module = _module(file, node.value)
+        return module is not None and module.__name__ == "einops"
+    value = file.value(node.id) if isinstance(node, ast.Name) and not _is_stored(file, node.id) else None
+    return getattr(value, "__module__", "").partition(".")[0] == "einops"
+
+
+def _of_size(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a call of an attribute that holds a size of the constructor: `self.norm = width`, then `self.norm(x)`."""
+    tree = file.once.get(file.subject.name)
+    if not isinstance(node, ast.Call) or not is_of_self(node.func) or not isinstance(tree, ast.ClassDef):
+        return
+    constructor = next((each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    stores = [each for each in file.nodes if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load)]
+    held = dict(_assigned(constructor)) if constructor is not None else {}
+    value = held.get(node.func.attr)
+    if constructor is None or not isinstance(value, ast.Name) or [each.attr for each in stores].count(node.func.attr) != 1:
+        return
+    if value.id not in {each.arg for each in constructor.args.args} or not _is_size(file, value.id, constructor):
+        return
+    alike = {
+        ast.unparse(each)
+        for name, each in held.items()
+        if name != node.func.attr and _without_number(name) == _without_number(node.func.attr)
+    }
+    meant = next(iter(alike)) if len(alike) == 1 else ""
+    error = TypeError(f"self.{node.func.attr} is {value.id}, a number, which is called in `{ast.unparse(node)}`")
+    yield _raising(file.subject, error, value, meant if meant.endswith(f"({value.id})") else "")
+
+
+def _assigned(constructor: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the attributes of self that a constructor assigns, with their values."""
+    assignments = [node for node in ast.walk(constructor) if isinstance(node, ast.Assign)]
+    for node in assignments:
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
+                pairs = [*zip(target.elts, node.value.elts, strict=True)]
+            yield from ((each.attr, value) for each, value in pairs if is_of_self(each))
+
+
+def _without_number(name: str) -> str:
+    return re.sub(r"_?\d+$", "", name)
+
+
+SIZED = ("Linear", "LayerNorm", "Embedding", "RMSNorm")
+"""Layers of PyTorch whose positional arguments are sizes."""
+
+
+def _is_size(file: File, name: str, constructor: ast.FunctionDef) -> bool:
+    """Return True for a parameter of a constructor that it gives a layer of PyTorch as a size, or multiplies and divides, and does not assign."""
+    if any(isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load) for each in ast.walk(constructor)):
+        return False
+    for node in ast.walk(constructor):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=layer) as function, args=sizes) if layer in SIZED:
+                module = _module(file, function.value)
+                if module is not None and module.__name__ == "torch.nn" and any(ast.unparse(each) == name for each in sizes):
+                    return True
+            case ast.BinOp(left=left, op=ast.Mult() | ast.FloorDiv() | ast.Mod(), right=right):
+                if name in (ast.unparse(left), ast.unparse(right)):
+                    return True
+    return False
+
+
 def _called(file: File, node: ast.expr) -> tuple[str, Callable[..., Any], int] | None:
     """Return the name and the function that a call is of, and the number of operands that Python adds; None if it is not sure."""
     if isinstance(node, ast.Name):
@@ -384,4 +497,15 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)
 
 
-WAYS = (_lacking, _with_point, _absent_in_base, _of_attribute, _with_other_arguments, _of_booleans, _of_number, _of_function)
+WAYS = (
+    _lacking,
+    _with_point,
+    _absent_in_base,
+    _of_attribute,
+    _with_other_arguments,
+    _of_booleans,
+    _of_number,
+    _of_function,
+    _in_other_order,
+    _of_size,
+)

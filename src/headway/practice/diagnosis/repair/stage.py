@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.diagnosis.repair.observation import Recorder, Seen
@@ -179,7 +180,7 @@ def _state(instance: Any) -> Any:
     """Return what a call may change in an instance of a torch or Flax module, apart from its weights; None for other instances."""
     if isinstance(instance, FlaxHolder):
         return [*map(id, vars(instance).values())]
-    if not hasattr(instance, "_modules"):
+    if module_library(type(instance)) != "torch":
         return None
     return [
         (*map(id, vars(module).values()), *((id(each), getattr(each, "_version", 0)) for each in module._buffers.values()))

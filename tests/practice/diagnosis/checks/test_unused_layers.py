@@ -1,0 +1,40 @@
+"""Layers that a loop goes through without a call."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause
+from headway.practice.diagnosis.files import load_definitions
+from headway.practice.diagnosis.reading.subject import subjects_of
+
+TEXT = """
+class Layer:
+    def __call__(self, x):
+        return 2 * x
+
+class Model:
+    def __init__(self, num_layers):
+        self.layers = [Layer() for _ in range(num_layers)]
+
+    def forward(self, x):
+        LOOP
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_unused"),
+    [
+        ("for layer in self.layers:\n            x = x + 1", True),
+        ("for i, layer in enumerate(self.layers):\n            x = x + i", True),
+        ("for layer in self.layers:\n            x = layer(x)", False),
+        ("for i, layer in enumerate(self.layers):\n            x = self.layers[i](x)", False),
+        ("for _ in self.layers:\n            x = x + 1", False),
+        ("for layer in self.layers:\n            pass\n        x = layer(x)", False),
+    ],
+)
+def test_layers_that_a_loop_does_not_read_are_unused(tmp_path, loop, is_unused):
+    text = TEXT.replace("LOOP", loop)
+    model = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Model")
+    assert (unused_layers_cause(model) is not None) == is_unused
