@@ -157,7 +157,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
     batch, length, _ = next(value for value in probe.inputs.values() if numpy.ndim(value) == 3).shape
     sequences = [name for name, value in arguments.items() if getattr(value, "shape", ())[:2] == (batch, length)]
     made = call.instance_for(arguments)
-    whole = _output(call.forward(made, {**arguments, **(each.flags if each.run == call.forward else {})}))
+    whole = sequence_output(call.forward(made, {**arguments, **(each.flags if each.run == call.forward else {})}))
 
     def continued(ends: Sequence[int]) -> bool:
         """Return True if the outputs differ after passes that end at these positions."""
@@ -176,7 +176,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
                     answer = each.run(instance, given)
                 except Exception as error:
                     raise RaisedError(error) from error
-            output = _output(answer)
+            output = sequence_output(answer)
             if is_causal and output.shape == whole[:, start:end].shape and not is_same(output, whole[:, start:end], TOLERANCE):
                 if start:
                     return True
@@ -221,7 +221,8 @@ def _part(arguments: Mapping[str, Any], sequences: Sequence[str], positions: sli
     return {name: value[:, positions] if name in sequences else value for name, value in arguments.items()}
 
 
-def _output(answer: Any) -> Any:
+def sequence_output(answer: Any) -> Any:
+    """Return the output for the sequence, which may be followed by a cache, as an array of NumPy."""
     return to_numpy(answer[0] if isinstance(answer, tuple) else answer)
 
 
