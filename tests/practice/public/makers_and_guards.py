@@ -156,6 +156,47 @@ class CausalSelfAttention(nn.Module):
         return self.out(heads.transpose(1, 2).reshape(batch, length, width))
 """
 
+SAMPLES_LOGITS = """import torch
+
+
+class Sampler:
+    def __init__(self, temperature=1.0, top_k=None):
+        self.temperature, self.top_k = temperature, top_k
+
+    def to_probs(self, logits):
+        logits = logits / self.temperature
+        if self.top_k is not None:
+            least = torch.topk(logits, self.top_k, dim=-1).values[..., -1:]
+            logits = torch.where(logits < least, -float("inf"), logits)
+        return logits.softmax(-1)
+
+    def sample_from_logits(self, logits):
+        probs = self.to_probs(logits)
+        return self.sample_index(probs), probs
+
+    def sample_index(self, probs):
+        return torch.argmax(probs / torch.empty_like(probs).exponential_(1), dim=-1)
+
+    def most_likely(self, logits):
+        return logits.argmax(-1)
+"""
+
+LOSS_OF_CLASS = """import numpy as np
+
+
+class CrossEntropy:
+    def probabilities(self, logits):
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def calculate_loss(self, logits, labels):
+        self.probs, self.labels = self.probabilities(logits), labels
+        return -np.log(self.probs[np.arange(len(labels)), labels] + 1e-12).mean()
+
+    def backward(self):
+        return (self.probs - np.eye(self.probs.shape[1])[self.labels]) / len(self.labels)
+"""
+
 PROGRAMS = (
     Program("make_sampler", "sample", MAKER, (("scaled < least", "scaled > least"), ("logits / temperature", "logits * temperature"))),
     Program("make_padding_mask", "padding_mask", COLUMNS, ((".transpose(0, 1)", ".transpose(0, 1) | True"), ("== pad_id)", "> pad_id)"))),
@@ -164,6 +205,8 @@ PROGRAMS = (
     Program("GPTModel.generate", "generate", TIED_TABLE, (("[:, -1, :] / temperature", "[:, 0, :] / temperature"),)),
     Program("MLP", "gated_feed_forward", OF_ITEMS, (("* self.up_proj(x)", "+ self.up_proj(x)"),)),
     Program("CausalSelfAttention", "causal_self_attention", ASKED_FOR, ((".triu(1)", ".triu(2)"),)),
+    Program("Sampler", "sample", SAMPLES_LOGITS, (("logits / self.temperature", "logits * self.temperature"), ("probs / torch", "probs * torch"))),
+    Program("CrossEntropy", "cross_entropy", LOSS_OF_CLASS, (("+ 1e-12).mean()", "+ 1e-12).sum()"), ("return -np.log", "return np.log"))),
 )
 
 SHOWS = """import numpy as np

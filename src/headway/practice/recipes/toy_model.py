@@ -63,7 +63,7 @@ class NoCacheError(BilingualError):
 
 
 OF_CONTEXT = (
-    r"(max|context|ctx|block|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)"
+    r"(max|context|ctx|block|chunk|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)"
 )
 """Pattern of the names of a context size."""
 

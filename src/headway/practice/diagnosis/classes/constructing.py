@@ -32,6 +32,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     keywords_taken,
     optional_fields,
+    with_width_of_all_heads,
     with_width_of_head,
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
@@ -55,7 +56,10 @@ BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
 OF_ROTATION = r"(rope|rotary|rotary_emb(edding)?)(_?(module|layer))?"
 """Pattern of the names of parts that rotate."""
 
-METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
+METHODS = (
+    *("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate"),
+    *("calculate_loss", "compute_loss"),
+)
 INHERITED = ("forward", "__call__")
 
 
@@ -122,7 +126,7 @@ class Construction:
 def config_for(construction: Construction, subject: Subject, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return the config that a constructor takes for the sizes of a probe: the file's own, or one that answers to any name."""
     base, name = construction.base, construction.config or ""
-    roles = with_width_of_head(construction.roles, subject, name)
+    roles = with_width_of_all_heads(with_width_of_head(construction.roles, subject, name), subject, name)
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
