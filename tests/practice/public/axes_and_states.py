@@ -741,5 +741,7 @@ class StaticKVCache:
 """,
         (("= v\n    def read", "= v[:, :, -1:]\n    def read"), ("pos : pos + n] = k", "pos : pos + n] = k.flip(2)")),
     ),
-    Program("softmax", "softmax", COLUMNS_OF_EXAMPLES, (("np.sum(powers, axis=0)", "np.sum(powers)"), ("m = X.shape[1]", "m = X.shape[0]"))),
+    Program(
+        "softmax", "softmax", COLUMNS_OF_EXAMPLES, (("np.sum(powers, axis=0)", "np.sum(powers)"), ("m = X.shape[1]", "m = X.shape[0]"))
+    ),
 )

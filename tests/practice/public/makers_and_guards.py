@@ -205,7 +205,12 @@ PROGRAMS = (
     Program("GPTModel.generate", "generate", TIED_TABLE, (("[:, -1, :] / temperature", "[:, 0, :] / temperature"),)),
     Program("MLP", "gated_feed_forward", OF_ITEMS, (("* self.up_proj(x)", "+ self.up_proj(x)"),)),
     Program("CausalSelfAttention", "causal_self_attention", ASKED_FOR, ((".triu(1)", ".triu(2)"),)),
-    Program("Sampler", "sample", SAMPLES_LOGITS, (("logits / self.temperature", "logits * self.temperature"), ("probs / torch", "probs * torch"))),
+    Program(
+        "Sampler",
+        "sample",
+        SAMPLES_LOGITS,
+        (("logits / self.temperature", "logits * self.temperature"), ("probs / torch", "probs * torch")),
+    ),
     Program("CrossEntropy", "cross_entropy", LOSS_OF_CLASS, (("+ 1e-12).mean()", "+ 1e-12).sum()"), ("return -np.log", "return np.log"))),
 )
 

@@ -147,7 +147,9 @@ PROGRAMS = (
             ("self.split(self.k_proj(h))", "self.split(self.k_proj(x))"),
         ),
     ),
-    Program("SelfAttention", "self_attention", EITHER_MASK, (("attn_mask=attn_mask)", "attn_mask=~attn_mask)"), ("k, v, attn", "v, k, attn"))),
+    Program(
+        "SelfAttention", "self_attention", EITHER_MASK, (("attn_mask=attn_mask)", "attn_mask=~attn_mask)"), ("k, v, attn", "v, k, attn"))
+    ),
     Program(
         "scaled_dot_product_attention",
         "scaled_dot_product_attention",
