@@ -48,6 +48,22 @@ def cross_entropy(p, q):
     return -np.sum(q * np.log(p))
 '''
 
+COLUMNS_OF_EXAMPLES = """
+import numpy as np
+
+def softmax(Z):
+    powers = np.exp(Z - np.max(Z, axis=0))
+    return powers / np.sum(powers, axis=0)
+
+def forward(X, params):
+    return softmax(np.dot(params["W"], X) + params["b"])
+
+def gradients(X, Y, params):
+    m = X.shape[1]
+    dZ = forward(X, params) - Y
+    return np.dot(dZ, X.T) / m, np.sum(dZ, axis=1, keepdims=True) / m
+"""
+
 PROGRAMS = (
     Program(
         "softmax",
@@ -724,5 +740,8 @@ class StaticKVCache:
         return self.k[layer_idx, :, :, :end_pos], self.v[layer_idx, :, :, :end_pos]
 """,
         (("= v\n    def read", "= v[:, :, -1:]\n    def read"), ("pos : pos + n] = k", "pos : pos + n] = k.flip(2)")),
+    ),
+    Program(
+        "softmax", "softmax", COLUMNS_OF_EXAMPLES, (("np.sum(powers, axis=0)", "np.sum(powers)"), ("m = X.shape[1]", "m = X.shape[0]"))
     ),
 )

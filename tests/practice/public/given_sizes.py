@@ -270,6 +270,44 @@ class BertBlock(nn.Module):
         return self.ln2(x + self.ffn(x))
 """
 
+FACTOR_OF_WIDTH = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, max_len, width, heads, kind):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        seen = torch.ones(max_len, max_len)
+        self.register_buffer("seen", seen.tril() if kind == "causal" else seen)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (each.view(batch, length, self.heads, -1).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        scores = q @ k.mT / (width / self.heads) ** 0.5
+        weights = scores.masked_fill(self.seen[:length, :length] == 0, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(batch, length, width))
+
+class MLP(nn.Module):
+    def __init__(self, width, d_mlp):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, width * d_mlp), nn.Linear(width * d_mlp, width)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+
+class Block(nn.Module):
+    def __init__(self, max_len, d_mlp, width, heads, kind: str):
+        super().__init__()
+        self.norm_1, self.attention = nn.LayerNorm(width), Attention(max_len, width, heads, kind)
+        self.norm_2, self.mlp = nn.LayerNorm(width), MLP(width, d_mlp)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.mlp(self.norm_2(x))
+"""
+
 PROGRAMS = (
     Program("AttentionHead", "self_attention", WIDTH_OF_THE_FILE, (("/ q.shape[-1] ** 0.5", "/ x.shape[-1] ** 0.5"),)),
     Program("ScaledDotProductAttention", "scaled_dot_product_attention", GIVEN_SCALE, (("* self.scale", "/ 2"),)),
@@ -318,5 +356,11 @@ class AttentionOfCopies(nn.Module):
         return self.fc_out(out)
 """,
         (("self.split(key, self.fc_k)", "self.split(key, self.fc_q)"), ("softmax(-1)", "softmax(-2)")),
+    ),
+    Program(
+        "Block",
+        "transformer_block",
+        FACTOR_OF_WIDTH,
+        (("seen.tril()", "seen.triu()"), ("self.mlp(self.norm_2(x))", "self.mlp(self.norm_1(x))"), ("x = x + self.att", "x = self.att")),
     ),
 )

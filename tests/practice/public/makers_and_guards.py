@@ -156,6 +156,97 @@ class CausalSelfAttention(nn.Module):
         return self.out(heads.transpose(1, 2).reshape(batch, length, width))
 """
 
+SAMPLES_LOGITS = """import torch
+
+
+class Sampler:
+    def __init__(self, temperature=1.0, top_k=None):
+        self.temperature, self.top_k = temperature, top_k
+
+    def to_probs(self, logits):
+        logits = logits / self.temperature
+        if self.top_k is not None:
+            least = torch.topk(logits, self.top_k, dim=-1).values[..., -1:]
+            logits = torch.where(logits < least, -float("inf"), logits)
+        return logits.softmax(-1)
+
+    def sample_from_logits(self, logits):
+        probs = self.to_probs(logits)
+        return self.sample_index(probs), probs
+
+    def sample_index(self, probs):
+        return torch.argmax(probs / torch.empty_like(probs).exponential_(1), dim=-1)
+
+    def most_likely(self, logits):
+        return logits.argmax(-1)
+"""
+
+LOSS_OF_CLASS = """import numpy as np
+
+
+class CrossEntropy:
+    def probabilities(self, logits):
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def calculate_loss(self, logits, labels):
+        self.probs, self.labels = self.probabilities(logits), labels
+        return -np.log(self.probs[np.arange(len(labels)), labels] + 1e-12).mean()
+
+    def backward(self):
+        return (self.probs - np.eye(self.probs.shape[1])[self.labels]) / len(self.labels)
+"""
+
+WIDTHS_OF_ALL_HEADS = """import torch
+from torch import nn
+
+from settings import Settings
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, config: Settings):
+        super().__init__()
+        assert config.attention_d_k % config.head_num == 0
+        self.config = config
+        self.to_q, self.to_k = nn.Linear(config.d_model, config.attention_d_k), nn.Linear(config.d_model, config.attention_d_k)
+        self.to_v, self.out = nn.Linear(config.d_model, config.attention_d_v), nn.Linear(config.attention_d_v, config.d_model)
+
+    def split(self, x, width):
+        return x.view(x.shape[0], x.shape[1], self.config.head_num, width).transpose(1, 2)
+
+    def forward(self, q, k, v, mask=None):
+        key_width, value_width = self.config.attention_d_k // self.config.head_num, self.config.attention_d_v // self.config.head_num
+        q, k, v = self.split(self.to_q(q), key_width), self.split(self.to_k(k), key_width), self.split(self.to_v(v), value_width)
+        scores = q @ k.transpose(-2, -1) / key_width**0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
+IDS_AS_LIST = """import torch
+from torch import nn
+
+
+class TextModel(nn.Module):
+    def __init__(self, vocab_size, width, chunk_size):
+        super().__init__()
+        self.chunk_size = chunk_size
+        self.table, self.head = nn.Embedding(vocab_size, width), nn.Linear(width, vocab_size)
+
+    def forward(self, ids):
+        return self.head(self.table(ids).cumsum(1))
+
+    @torch.no_grad()
+    def generate(self, context_ids, max_tokens, temperature=1.0):
+        self.eval()
+        found = list(context_ids)
+        for _ in range(max_tokens):
+            shown = torch.tensor(found[-self.chunk_size :]).unsqueeze(0)
+            logits = self(shown)[0, -1] / temperature
+            found.append(torch.multinomial(logits.softmax(-1), 1).item())
+        return found
+"""
+
 PROGRAMS = (
     Program("make_sampler", "sample", MAKER, (("scaled < least", "scaled > least"), ("logits / temperature", "logits * temperature"))),
     Program("make_padding_mask", "padding_mask", COLUMNS, ((".transpose(0, 1)", ".transpose(0, 1) | True"), ("== pad_id)", "> pad_id)"))),
@@ -164,6 +255,23 @@ PROGRAMS = (
     Program("GPTModel.generate", "generate", TIED_TABLE, (("[:, -1, :] / temperature", "[:, 0, :] / temperature"),)),
     Program("MLP", "gated_feed_forward", OF_ITEMS, (("* self.up_proj(x)", "+ self.up_proj(x)"),)),
     Program("CausalSelfAttention", "causal_self_attention", ASKED_FOR, ((".triu(1)", ".triu(2)"),)),
+    Program(
+        "Sampler",
+        "sample",
+        SAMPLES_LOGITS,
+        (("logits / self.temperature", "logits * self.temperature"), ("probs / torch", "probs * torch")),
+    ),
+    Program("CrossEntropy", "cross_entropy", LOSS_OF_CLASS, (("+ 1e-12).mean()", "+ 1e-12).sum()"), ("return -np.log", "return np.log"))),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        WIDTHS_OF_ALL_HEADS,
+        (
+            ("/ key_width**0.5", "/ self.config.attention_d_k**0.5"),
+            ("self.split(self.to_k(k), key_width)", "self.split(self.to_k(q), key_width)"),
+        ),
+    ),
+    Program("TextModel.generate", "generate", IDS_AS_LIST, (("[0, -1] /", "[0, 0] /"),)),
 )
 
 SHOWS = """import numpy as np

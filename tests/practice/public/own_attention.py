@@ -92,6 +92,37 @@ class TransformerBlock(nn.Module):
         return x + self.mlp(self.norm2(x))
 """
 
+EITHER_MASK = """import torch.nn.functional as F
+from torch import nn
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.to_q, self.to_k, self.to_v, self.to_out = (nn.Linear(width, width, bias=False) for _ in range(4))
+
+    def forward(self, x, attn_mask=None):
+        batch, length, width = x.shape
+        q, k, v = (make(x).view(batch, length, self.num_heads, -1).transpose(1, 2) for make in (self.to_q, self.to_k, self.to_v))
+        if attn_mask is None:
+            heads = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask)
+        return self.to_out(heads.transpose(1, 2).reshape(batch, length, width))
+"""
+
+OF_EINX = """import einx
+import torch
+
+
+def scaled_dot_product_attention(q, k, v, mask=None):
+    scores = einx.dot("... query [dim], ... key [dim] -> ... query key", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return einx.dot("... query key, ... key dim -> ... query dim", torch.softmax(scores, dim=-1), v)
+"""
+
 PROGRAMS = (
     Program("apply_rope", "rotary", ROTARY_LAYER, (("for each in (q, k)]", "for each in (q, q)]"),)),
     Program(
@@ -115,5 +146,14 @@ PROGRAMS = (
             ("x = x + self.o_proj", "x = h + self.o_proj"),
             ("self.split(self.k_proj(h))", "self.split(self.k_proj(x))"),
         ),
+    ),
+    Program(
+        "SelfAttention", "self_attention", EITHER_MASK, (("attn_mask=attn_mask)", "attn_mask=~attn_mask)"), ("k, v, attn", "v, k, attn"))
+    ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        OF_EINX,
+        (("/ q.shape[-1] ** 0.5", "/ q.shape[-1]"), ("... query key, ... key dim ->", "... key query, ... key dim ->")),
     ),
 )

@@ -241,8 +241,40 @@ JACOBIAN_OF_VECTOR = (
 )
 """Pattern of the source of a class that names no axis and whose derivative is the square Jacobian of one vector: diag(s) - outer(s, s)."""
 
+_EXAMPLES = r"\b(m|N|batch_size|(num|n)_(examples|samples))"
+EXAMPLES_IN_COLUMNS = rf"\A(?![\s\S]*{_EXAMPLES} *= *\w+\.shape\[0\])[\s\S]*{_EXAMPLES} *= *\w+\.shape\[1\]"
+"""Pattern of the source of a file that counts its examples along the second axis of its arrays, so that the classes are rows."""
+
+
+def _turned_matrix(inputs: Inputs) -> Inputs | None:
+    """Return rows as columns, a vector as a single one; None for more axes."""
+    x = inputs["x"]
+    return None if x.ndim > 2 or "axis" in inputs else inputs | {"x": numpy.ascontiguousarray(numpy.atleast_2d(x).T)}
+
+
+@_of_first
+def _turned_back(answer: Any, inputs: Inputs) -> Any:
+    """Return columns as rows, and the only column of a vector as the vector."""
+    if numpy.ndim(answer) != 2:
+        return answer
+    return answer.T[0] if numpy.ndim(inputs["x"]) == 1 and answer.shape[1] == 1 else answer.T
+
+
+IN_COLUMNS = Convention(
+    TEXTS["examples_in_columns"],
+    _turned_matrix,
+    _turned_back,
+    role="x",
+    without="axis",
+    source=r"(?i)\A(?![\s\S]*(axis|dim) *= *(-|[1-9]))[\s\S]*\b(axis|dim) *= *0\b",
+    file_names=OF_SCORES,
+    file_source=EXAMPLES_IN_COLUMNS,
+)
+"""A function whose vectors are the columns of a matrix."""
+
 FEWER_AXES = (
     ONE_VECTOR,
+    IN_COLUMNS,
     _of_vectors(source=JACOBIAN_OF_VECTOR),
     _of_vectors(file_names=OF_SCORES, file_source=DRAWN_FROM),
     _of_vectors(file_names=OF_SCORES, file_source=TRIED_ON_VECTORS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause
+from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.reading.subject import subjects_of
 
@@ -38,3 +38,30 @@ def test_layers_that_a_loop_does_not_read_are_unused(tmp_path, loop, is_unused):
     text = TEXT.replace("LOOP", loop)
     model = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Model")
     assert (unused_layers_cause(model) is not None) == is_unused
+
+
+PROJECTIONS = """
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.w_q = nn.Linear(width, width)
+        self.w_k = nn.Linear(width, width)
+
+    def forward(self, x):
+        q = self.w_q(x)
+        k = CALL
+        return q @ k.mT
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "is_unused"),
+    [("self.w_q(x)", True), ("self.w_k(x)", False), ("self.w_q(x + 1)", False), ("self.w_q(x) + self.w_k.bias", False)],
+)
+def test_projections_in_whose_place_another_is_called_are_unused(tmp_path, call, is_unused):
+    pytest.importorskip("torch")
+    text = PROJECTIONS.replace("CALL", call)
+    attention = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Attention")
+    assert (unused_projection_cause(attention) is not None) == is_unused

@@ -9,7 +9,7 @@ from headway.practice.diagnosis.checks.repeated_norms import repeated_norm_cause
 from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
-from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause
+from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause
@@ -34,4 +34,5 @@ def cause_of_unexplained(subject: Subject, exercise: Exercise) -> Cause | None:
         or tiny_fill_cause(subject, exercise)
         or mixed_layout_cause(subject)
         or repeated_norm_cause(subject, exercise.name)
+        or unused_projection_cause(subject)
     )

@@ -452,6 +452,25 @@ def with_width_of_head(roles: Sequence[Role], subject: Subject, name: str) -> tu
     )
 
 
+def with_width_of_all_heads(roles: Sequence[Role], subject: Subject, name: str) -> tuple[Role, ...]:
+    """Return the roles, that of the width under the names of the fields that the class or its parts divide by a number of heads: `config.d_k // config.n_heads`."""
+    of_config = rf"\b(?:self\.)?{re.escape(name)}\."
+    divided = {snake(field) for field in re.findall(rf"{of_config}(\w+) *(?://|%) *{of_config}\w*heads?\w*", subject.used_source)}
+    of_head = {field for field in divided if any(role.name in OF_HEAD for role in roles_of_names([field], roles).values())}
+    if not of_head or not any(role.name == "hidden_size" for role in roles):
+        return tuple(roles)
+    return tuple(
+        replace(role, called=(*role.called, *sorted(of_head)))
+        if role.name == "hidden_size"
+        else replace(role, called=tuple(each for each in role.called if each not in of_head))
+        for role in roles
+    )
+
+
+OF_HEAD = ("head_dim", "value_dim")
+"""Sizes of a single head."""
+
+
 def _is_of_one_head(sizes: Mapping[str, Any], roles: Sequence[Role]) -> bool:
     """Return True for a part of one head or of some, which has the width of a head and none of a model."""
     return "head_dim" in sizes and not any(role.name == "hidden_size" for role in roles)

@@ -32,6 +32,7 @@ from headway.practice.diagnosis.classes.configs import (
     is_size_role,
     keywords_taken,
     optional_fields,
+    with_width_of_all_heads,
     with_width_of_head,
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
@@ -55,7 +56,10 @@ BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
 OF_ROTATION = r"(rope|rotary|rotary_emb(edding)?)(_?(module|layer))?"
 """Pattern of the names of parts that rotate."""
 
-METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
+METHODS = (
+    *("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate"),
+    *("calculate_loss", "compute_loss"),
+)
 INHERITED = ("forward", "__call__")
 
 
@@ -122,7 +126,7 @@ class Construction:
 def config_for(construction: Construction, subject: Subject, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return the config that a constructor takes for the sizes of a probe: the file's own, or one that answers to any name."""
     base, name = construction.base, construction.config or ""
-    roles = with_width_of_head(construction.roles, subject, name)
+    roles = with_width_of_all_heads(with_width_of_head(construction.roles, subject, name), subject, name)
     if isinstance(base, Shown):
         return base.at(sizes)
     if base is not None:
@@ -390,7 +394,7 @@ def _readings(
     """
     roles = _constructor_roles(exercise)
     projected = _projected(parameters, exercise, subject)
-    by_name = itertools.chain(projected, _constructor_bindings(parameters, exercise, others))
+    by_name = itertools.chain(projected, _constructor_bindings(parameters, exercise, others, subject.used_source))
     first = next(by_name, None)
     by_example = [
         each
@@ -469,7 +473,7 @@ def _neutral_value(parameter: inspect.Parameter) -> Any:
 
 
 def _constructor_bindings(
-    parameters: Sequence[inspect.Parameter], exercise: Exercise, others: Collection[str]
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, others: Collection[str], source: str
 ) -> Iterator[tuple[Binding, dict[str, Any]]]:
     """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
     roles = [*_constructor_roles(exercise), *_fused_weight(parameters, exercise)]
@@ -487,6 +491,7 @@ def _constructor_bindings(
     entering = [each.name for each in parameters if re.fullmatch(OF_INPUTS, each.name)]
     names = [each.name for each in parameters if each.name not in entering and (each.name not in listed or is_size_role(listed[each.name]))]
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, role, parameters)}
+    bound |= _factors(bound, sizes, source)
     called = {each.name for each in parameters if each.default is None and each.name in others}
     bound = {name: role for name, role in bound.items() if not (name in called and is_size_role(role))}  # a layer is no number
     fixed = {each.name: FILL_VALUE.neutral for each in parameters if each.default is None and fits_name(each.name, FILL_VALUE)}
@@ -497,8 +502,11 @@ def _constructor_bindings(
         if parameter.name in bound or parameter.default is not parameter.empty:
             continue
         value = False if parameter.annotation in (bool, "bool") else _neutral_value(parameter)
+        text = _causal_text(parameter.name, source) if exercise.name in CAUSAL else None
         is_own = re.fullmatch(OWN_WIDTH, parameter.name) is not None and "bool" not in str(parameter.annotation)
-        if width is not None and (is_own or (value is NOTHING and _is_width(parameter.name))):
+        if text is not None:
+            fixed[parameter.name] = text
+        elif width is not None and (is_own or (value is NOTHING and _is_width(parameter.name))):
             bound[parameter.name] = width
         elif value is NOTHING and "vocab" in snake(parameter.name) and not any("vocab" in role.name for role in roles):
             fixed[parameter.name] = UNUSED_SIZE  # of a part that embeds no tokens
@@ -558,6 +566,17 @@ def _constructor_bindings(
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 
 
+def _factors(bound: Mapping[str, Role], sizes: Sequence[Role], source: str) -> dict[str, Role]:
+    """Return the expansion for an inner width that the source multiplies by the width: `Linear(d_model, d_model * d_mlp)`."""
+    expansion = next((role for role in sizes if role.name == "expansion"), None)
+    width = next((name for name, role in bound.items() if role.name == "hidden_size"), None)
+    inner = next((name for name, role in bound.items() if role.name == "intermediate_size"), None)
+    if expansion is None or expansion in bound.values() or width is None or inner is None:
+        return {}
+    product = rf"\b{width} *\* *(self\.)?{inner}\b|(?<![\w.]){inner} *\* *(self\.)?{width}\b"
+    return {inner: expansion} if re.search(product, source) else {}
+
+
 FRACTIONS = ("eps", "expansion")
 """Sizes that need not be whole numbers."""
 
@@ -604,6 +623,16 @@ def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tupl
 
 CAUSAL = ("causal_self_attention", "transformer_block")
 """Exercises of what is causal in every case."""
+
+CAUSAL_TEXT = r"causal|autoregressive"
+"""Pattern of the texts that ask for a causal mask."""
+
+
+def _causal_text(name: str, source: str) -> str | None:
+    """Return the text with which the source compares a parameter, if it asks for a causal mask: `mask_type == "causal"`."""
+    texts = re.findall(rf"\b{re.escape(name)} *== *['\"](\w+)['\"]", source)
+    return next((text for text in texts if re.fullmatch(CAUSAL_TEXT, text.lower())), None)
+
 
 CAUSAL_FLAG = r"(is_|use_|apply_)?(causal(_mask)?|decoder|masked|masking|autoregressive|mask_future|future_mask)"
 """Pattern of the names of flags that ask for a causal mask."""

@@ -26,7 +26,7 @@ def as_function(subject: Subject) -> Subject | None:
         operands = _operands_of_made(subject)
         return None if operands is None else _joined(subject, operands, subject.value)
     cls = subject.value
-    method = next((name for name in SAMPLING if defines(cls, name)), None)
+    method = next((name for name in SAMPLING if defines(cls, name)), None) or _sampling_logits(cls)
     if method is None:
         return None
 
@@ -38,6 +38,12 @@ def as_function(subject: Subject) -> Subject | None:
         return found
 
     return _joined(subject, parameters_of(getattr(cls, method), is_bound=True), made)
+
+
+def _sampling_logits(cls: type) -> str | None:
+    """Return the first method that samples from logits by its name and its operand, such as `sample_from_logits(self, logits)`; None without one."""
+    named = [name for name, value in vars(cls).items() if name.startswith("sample_") and inspect.isfunction(value)]
+    return next((name for name in named if [*inspect.signature(getattr(cls, name)).parameters][1:2] == ["logits"]), None)
 
 
 def _joined(subject: Subject, operands: list[inspect.Parameter], make: Callable[..., Any]) -> Subject | None:

@@ -53,12 +53,14 @@ class Equivalent:
     takes_first_last   True if its last argument is the first of the missing function
     named              named arguments that make it the missing function
     takes              the parameters that both have, in their order; empty if they have all in common
+    removes            characters of its texts that the other has no use for
     """
 
     function: str
     takes_first_last: bool = False
     named: Mapping[str, Any] = field(default_factory=dict)
     takes: Sequence[str] = ()
+    removes: str = ""
 
     def __getitem__(self, index: object) -> Equivalent:
         """Return this, as an annotation does: `TypedModuleList[Layer]`."""
@@ -68,6 +70,8 @@ class Equivalent:
         """Return the output of the function."""
         given = arguments[1:] + arguments[:1] if self.takes_first_last else arguments
         given = given[: len(self.takes)] if self.takes else given
+        unused = str.maketrans("", "", self.removes)
+        given = tuple(each.translate(unused) if isinstance(each, str) else each for each in given)
         return _held(self.function)(*given, **{name: value for name, value in named.items() if name in self.takes}, **self.named)
 
 
