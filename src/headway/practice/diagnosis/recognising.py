@@ -257,8 +257,8 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
 
 
 OF_ATTENTION = (
-    r"(?is)\A(?=.*self\.\w*(?<![a-z])w?_?q(uer(y|ies))?(_\w+)? *=)(?=.*self\.\w*(?<![a-z])w?_?k(eys?)?(_\w+)? *=)"
-    r"(?=.*self\.\w*(?<![a-z])w?_?v(alues?)?(_\w+)? *=).*softmax\("
+    r"(?is)\A(?=.*self\.\w*(?<![a-z])w?_?q(uer(y|ies))?(_\w+)? *[=,])(?=.*self\.\w*(?<![a-z])w?_?k(eys?)?(_\w+)? *[=,])"
+    r"(?=.*self\.\w*(?<![a-z])w?_?v(alues?)?(_\w+)? *[=,]).*softmax\("
 )
 """Pattern of the source of a class with a layer each for queries, keys and values, and a softmax."""
 
