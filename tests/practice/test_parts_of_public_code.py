@@ -110,7 +110,9 @@ MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PR
 MISTAKES += [
     (each, 0)
     for number, each in enumerate(PROGRAMS)
-    if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS + returned_changes.PROGRAMS
+    if number % 3
+    and each
+    in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS + returned_changes.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
