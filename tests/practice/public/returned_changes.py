@@ -212,7 +212,26 @@ class DecoderTransformerBlock(nn.Module):
         return self.norm_ffn(x + self.ffn(x))
 """
 
+TIMED = """
+import torch
+
+
+@torch.no_grad()
+def generate(model, ids, max_new_tokens):
+    device = next(model.parameters()).device
+    is_measured = device.type == "cuda"
+    if is_measured:
+        torch.cuda.reset_peak_memory_stats(device)
+    for _ in range(max_new_tokens):
+        logits = model(ids)[:, -1, :]
+        ids = torch.cat([ids, logits.argmax(dim=-1, keepdim=True)], dim=1)
+    if is_measured:
+        print(torch.cuda.max_memory_allocated(device) / 2**20)
+    return ids
+"""
+
 PROGRAMS = (
+    Program("generate", "generate", TIMED, (("[:, -1, :]", "[:, 0, :]"),)),
     Program("TracedAdam", "adam_optimizer", ADAM, (("-self.lr * mean_hat", "self.lr * mean_hat"),)),
     Program("DecayedAdamW", "adamw", DECAYED, (("decay = self.lr * self", "decay = rate * self"),)),
     Program("SwiGLU", "gated_feed_forward", STACKED, (("F.silu(both[0]) * both[1]", "F.silu(both[0]) + both[1]"),)),

@@ -42,10 +42,9 @@ class Config(Fields):
 
 
 class Device(str):
-    """The name of a device, with its type and number as of torch.device."""
+    """The name of a device, with its type as of torch.device."""
 
     __slots__ = ()
-    index = None
 
     @property
     def type(self) -> str:
