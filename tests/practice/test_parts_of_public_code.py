@@ -42,6 +42,7 @@ from tests.practice.public import (
     own_settings,
     own_training,
     pieces,
+    returned_changes,
     settings,
     single_sequences,
     stacks,
@@ -102,13 +103,16 @@ MODULES = (
     modes_and_axes,
     gradients_and_rates,
     makers_and_guards,
+    returned_changes,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
 MISTAKES += [
     (each, 0)
     for number, each in enumerate(PROGRAMS)
-    if number % 3 and each in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS
+    if number % 3
+    and each
+    in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS + returned_changes.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

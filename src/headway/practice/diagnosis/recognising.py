@@ -256,10 +256,16 @@ def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
     return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
 
 
+OF_ATTENTION = (
+    r"(?is)\A(?=.*self\.\w*(?<![a-z])w?_?q(uer(y|ies))?(_\w+)? *[=,])(?=.*self\.\w*(?<![a-z])w?_?k(eys?)?(_\w+)? *[=,])"
+    r"(?=.*self\.\w*(?<![a-z])w?_?v(alues?)?(_\w+)? *[=,]).*softmax\("
+)
+"""Pattern of the source of a class with a layer each for queries, keys and values, and a softmax."""
+
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
     (
-        r"(?is)\A(?=.*self\.\w*(att|mh?sa|mha)\w* *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
+        r"(?is)\A(?=.*self\.(\w*(att|mh?sa|mha)\w*|sa\w?) *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
         ("transformer_block", "encoder_layer", "decoder_layer"),
     ),
     (
@@ -267,9 +273,11 @@ FORMS = (
         ("encoder_stack",),
     ),
     (OF_TWO_LAYERS, ("feed_forward", "gated_feed_forward")),
+    (OF_ATTENTION, ("causal_self_attention", "self_attention", "multi_head_attention")),
 )
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
-feed-forward; what has embeddings and an encoder, and no output layer of a language model; what has two linear layers and an activation."""
+feed-forward; what has embeddings and an encoder, and no output layer of a language model; what has two linear layers and an activation;
+what projects to queries, keys and values."""
 
 JOINS_A_PAIR = r"(?s)\Adef \w+\([^)]*pair[^)]*\).*\bappend\(.*\+= *2\b"
 """Pattern of the source of a function that joins a pair in a list."""

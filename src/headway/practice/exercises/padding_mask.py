@@ -118,6 +118,11 @@ def _as_mask(inputs: Inputs) -> Inputs | None:
     return None if "pad_id" in inputs else inputs | {"x": (inputs["x"] != 0).astype(numpy.int64)}
 
 
+def _as_flags(inputs: Inputs, *, of_padding: bool) -> Inputs | None:
+    """Return an encoding as flags, True for real tokens or for padding; None with a padding id."""
+    return None if "pad_id" in inputs else inputs | {"x": (inputs["x"] == 0) == of_padding}
+
+
 def _examples() -> list[Inputs]:
     """Return one example with padding at the end, as token ids and as one-hot vectors, both with the lengths."""
     x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
@@ -127,8 +132,13 @@ def _examples() -> list[Inputs]:
 
 
 def _masks() -> list[Inputs]:
-    """Return the same example as a mask."""
-    return [{"x": (each["x"] != 0).astype(numpy.int64)} for each in _examples()]
+    """Return the same example as a mask, in numbers and as flags."""
+    return [{"x": (each["x"] != 0).astype(kind)} for kind in (numpy.int64, bool) for each in _examples()]
+
+
+def _paddings() -> list[Inputs]:
+    """Return the same example as flags of padding."""
+    return [{"x": _examples()[0]["x"] == 0}]
 
 
 def _with_lengths(inputs: Inputs) -> Inputs | None:
@@ -171,6 +181,9 @@ def _as_row(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(1, 2) if is_column and answer[0, is_real[0].argmax(), 0] == 1 else answer
 
 
+OF_FLAGS = r"\bdtype *(==|!=|is|is not) *(\w+\.)?bool_?\b"
+"""Pattern of the source of a function that asks for flags."""
+
 TAKES = optional(
     Convention(
         TEXTS["fills_values"],
@@ -189,6 +202,8 @@ TAKES = optional(
     Convention(encode=lambda inputs: {"pad_id": 0, **inputs}, role="pad_id", source=r"\n\s+(assert|raise)\b"),
     Convention(encode=lambda inputs: inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}, role="queries"),
     Convention(TEXTS["takes_mask"], _as_mask, role="x", named="mask"),
+    Convention(TEXTS["takes_padding"], partial(_as_flags, of_padding=True), role="x", named="pad", source=OF_FLAGS),
+    Convention(TEXTS["takes_mask"], partial(_as_flags, of_padding=False), role="x", named="mask", source=OF_FLAGS),
 )
 MOST_NUMBERS = 8
 PAD_IDS = optional(
@@ -234,6 +249,7 @@ EXERCISE = Exercise(
     conventions=(
         (
             *(replace(each, role="x", named="mask") for each in forms(_masks, (0, ..., 0), _decoded)),
+            *(replace(each, role="x", named="pad", source=OF_FLAGS) for each in forms(_paddings, (0, ..., 0), _decoded)),
             *forms(_examples, (0, ..., 0), _decoded),
         ),
         TAKES,

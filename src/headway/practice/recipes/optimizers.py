@@ -94,6 +94,12 @@ DECAY_MISTAKES = (
         **WITH_CORRECTED_RATE,
     ),
     TEXTS.mistake(
+        "decay_beside_update_with_corrected_rate",
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, correction, slope: moved - rate * correction * weight_decay * point,
+        said_as="decay_with_corrected_rate",
+    ),
+    TEXTS.mistake(
         "decay_of_gradient",
         before=unchanged,
         after=lambda moved, point, rate, weight_decay, correction, slope: moved - rate * weight_decay * slope,

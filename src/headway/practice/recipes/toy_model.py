@@ -41,6 +41,20 @@ class Config(Fields):
         return self["context_size"] if name not in self and means_context(name) else super().__getattr__(name)
 
 
+class Device(str):
+    """The name of a device, with its type as of torch.device."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """The kind of the device."""
+        return str(self)
+
+
+CPU = Device("cpu")
+
+
 class Part(SimpleNamespace):
     """A part of a model with some of its attributes; a class of its own, so that a missing attribute is known to be no mistake."""
 
@@ -205,7 +219,7 @@ class ToyModel:
         raise AttributeError(name)
 
     training = False
-    device = "cpu"
+    device = CPU
 
     def to(self, *options: Any, **named: Any) -> ToyModel:
         """Return self, like the methods of a module that move it or set its mode."""

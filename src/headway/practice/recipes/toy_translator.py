@@ -11,7 +11,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.practice.exercise import unchanged
 from headway.practice.message import CallError
-from headway.practice.recipes.toy_model import ToyModel, like, weights
+from headway.practice.recipes.toy_model import CPU, ToyModel, like, weights
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/toy_model")
@@ -84,7 +84,7 @@ class FixedModel:
         return self
 
     training = False
-    device = "cpu"
+    device = CPU
 
 
 def prompt_of(logits: numpy.ndarray) -> numpy.ndarray:

@@ -217,10 +217,12 @@ class OptimizerCall(Call):
                     "batch_size": 1,
                 }
                 called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
+                before = [numpy.array(as_numbers(_data(each))) for each in group]
                 answer = getattr(instance, method)(**called)
                 if bound.takes("state") and isinstance(answer, tuple) and len(answer) == 2:
                     answer, states[place] = answer
-                group[:] = self._after(group, forms["points"], answer)
+                is_changed = not is_taken and self._is_changed(before, forms["points"])
+                group[:] = self._after(group, forms["points"], None if is_changed else answer)
             _call_around(made, AROUND[1])
             return [_data(each) for group in groups for each in group]
 
@@ -252,6 +254,14 @@ class OptimizerCall(Call):
         answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
         values = values_of(answer if is_like(answer, passed) else passed, self.holds)
         return values if len(values) == len(group) else list(group)
+
+    def _is_changed(self, before: Sequence[Any], passed: Any) -> bool:
+        """Return True if a step changed the parameters that the constructor took: it may return its changes, or norms."""
+        if self.holds in OBJECTS:
+            return False
+        values = values_of(passed, self.holds)
+        now = [numpy.array(as_numbers(_data(each))) for each in values]
+        return len(now) == len(before) and not all(map(numpy.array_equal, now, before))
 
     def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a function for each parameter."""

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
+from headway.practice.recipes.toy_model import CPU
 
 FILL_VALUE = Role(
     "fill_value", ("mask_value", "mask_fill", "neg_inf", "minus_inf", "masking_minus_inf", "negative_infinity"), neutral=HIDDEN_SCORE
@@ -27,7 +28,7 @@ MODES = (
 )
 """Parameters that choose between training and evaluation."""
 
-DEVICE = Role("device", ("dev",), neutral="cpu")
+DEVICE = Role("device", ("dev",), neutral=CPU)
 
 BYSTANDERS = (
     DEVICE,

@@ -230,10 +230,15 @@ class InstanceCall(Call):
         self.assignment.write(self._slots(instance), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
-    def run_with_own_parts(self, inputs: Inputs) -> Any:
-        """Return the output of an instance with its own parts, whose weights are those of the constructor."""
+    def run_with_own_parts(self, inputs: Inputs, *, context_length: int | None = None) -> Any:
+        """Return the output of an instance with its own parts, whose weights are those of the constructor.
+
+        context_length   length for which the instance is made; None for that of the exercise
+        """
         own = replace(self, construction=replace(self.construction, wired=None), made={}, unmade={})
         arguments = own.arguments(inputs)
+        if context_length is not None:
+            arguments |= {name: context_length for name, role in self.binding.role_of.items() if role.name == "context_length"}
         return own.forward(own._instance(arguments), arguments)
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:

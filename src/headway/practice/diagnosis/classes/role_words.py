@@ -23,9 +23,11 @@ def words_of(name: str) -> list[str]:
 
 def roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
     """Return the roles that a name mentions, in order."""
-    last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
+    owner, _, last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")
+    last = last.strip("_")
+    is_numbered = re.search(r"\d$", owner) is not None  # the number tells what `lin2.W` is
     exact = [role for role in roles if last == role.name or last in role.called]
-    if exact and not (last in FILLERS and words_of(name)):
+    if exact and not (last in FILLERS and (words_of(name) or is_numbered)):
         return exact[:1]
     roles_found: list[Role] = []
     for word in words_of(name):

@@ -14,6 +14,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Inputs
 from headway.practice.recipes.rotation import ROPE
 from headway.practice.verdict import Cause
 
@@ -27,8 +28,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
     call = trial.call
     if not isinstance(call, InstanceCall) or not call.is_wired or call.has_guessed_operands:
         return None
-    if call.construction.constructor.takes("context_length"):  # its attention may take inputs of exactly this length
-        return None
+    is_of_length = call.construction.constructor.takes("context_length")  # its attention may take inputs of exactly this length
     found: Cause | None = None
     for probe in trial.probes:
         inputs = encoded_for(call, trial.conventions, probe.inputs)
@@ -36,7 +36,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
             continue
         try:
             with numpy.errstate(all="ignore"):
-                call.run_with_own_parts(inputs)
+                call.run_with_own_parts(inputs, context_length=_positions(inputs) if is_of_length else None)
             return None
         except Exception as error:
             line = _line_of_class(error, call.subject)
@@ -47,6 +47,12 @@ def own_parts_cause(trial: Trial) -> Cause | None:
             elif "to unpack" not in str(error):  # another number of axes than the parts take
                 return None
     return found
+
+
+def _positions(inputs: Inputs) -> int | None:
+    """Return the number of positions of the sequence that a layer takes; None without one."""
+    x = next((inputs[name] for name in ("x", "query") if name in inputs), None)
+    return None if x is None else int(x.shape[-2])
 
 
 def _is_of_rotation(error: Exception) -> bool:

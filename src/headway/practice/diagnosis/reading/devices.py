@@ -41,7 +41,10 @@ SHARDING = r"with_(logical_|sharding_)?(constraint|partitioning)"
 
 
 WAITING = r"torch\.(cuda|mps)\.\w+"
-"""Pattern of the calls that wait for a device, or free its memory."""
+"""Pattern of the functions of a device."""
+
+OF_DEVICE, MEMORY = r"synchronize|empty_cache|reset_peak_memory_stats", r"(max_)?memory_(allocated|reserved)"
+"""Patterns of the names of those that wait for it or free its memory, and of those that return a number of bytes."""
 
 
 class _Processor(ast.NodeTransformer):
@@ -59,8 +62,8 @@ class _Processor(ast.NodeTransformer):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if node.args and re.fullmatch(SHARDING, name):
             return node.args[0]
-        if name in ("synchronize", "empty_cache") and re.fullmatch(WAITING, ast.unparse(node.func)):
-            return ast.copy_location(ast.Constant(None), node)
+        if re.fullmatch(rf"{OF_DEVICE}|{MEMORY}", name) and re.fullmatch(WAITING, ast.unparse(node.func)):
+            return ast.copy_location(ast.Constant(0 if re.fullmatch(MEMORY, name) else None), node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
 
