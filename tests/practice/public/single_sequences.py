@@ -208,7 +208,37 @@ class KVCache(nn.Module):
 """
 """A cache of a single sequence, with the positions before the heads, which returns its content if it is called without any."""
 
+TABLES_OF_EACH_SEQUENCE = """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, dim, base=10000.0):
+        super().__init__()
+        self.register_buffer("inv_freq", base ** (-torch.arange(0, dim, 2).float() / dim), persistent=False)
+
+    def forward(self, x, position_ids):
+        rates = self.inv_freq[None, :, None].expand(position_ids.shape[0], -1, 1)
+        angles = (rates @ position_ids[:, None, :].float()).transpose(1, 2)
+        angles = torch.cat((angles, angles), dim=-1)
+        return angles.cos(), angles.sin()
+"""
+"""Positions have a row for each sequence; the mistake adds those of all sequences."""
+
 PROGRAMS = (
+    Program(
+        "RotaryEmbedding",
+        "rotary_tables",
+        TABLES_OF_EACH_SEQUENCE,
+        (
+            (
+                "        rates = self.inv_freq[None, :, None].expand(position_ids.shape[0], -1, 1)\n"
+                "        angles = (rates @ position_ids[:, None, :].float()).transpose(1, 2)\n",
+                "        rates = self.inv_freq[:, None].expand(-1, position_ids.shape[0])\n"
+                "        angles = (rates @ position_ids.float()).t()\n",
+            ),
+        ),
+    ),
     Program(
         "RotaryEmbedding",
         "rotary",
