@@ -34,6 +34,51 @@ class SelfAttention(nn.Module):
 """
 """As in T5, scores are not scaled; a mode that the constructor requires computes the last query alone."""
 
+KEYWORDS_OF_CONSTRUCTOR = """
+import math
+import torch
+from torch import nn
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.width = options["width"]
+        self.num_heads = options.pop("num_heads")
+        self.query = nn.Linear(self.width, self.width, bias=False)
+        self.key = nn.Linear(self.width, self.width, bias=False)
+        self.value = nn.Linear(self.width, self.width, bias=False)
+        self.output = nn.Linear(self.width, self.width, bias=False)
+
+    def split(self, x):
+        batch, length, width = x.shape
+        return x.view(batch, length, self.num_heads, width // self.num_heads).transpose(1, 2)
+
+    def forward(self, x, do_mask: bool):
+        batch, length, width = x.shape
+        query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(width // self.num_heads)
+        if do_mask:
+            scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
+        return self.output((scores.softmax(-1) @ value).transpose(1, 2).reshape(batch, length, width))
+"""
+"""Sizes are keys of the keywords, and the caller asks for the mask of a part that is causal."""
+
+KEYWORDS_OF_FUNCTION = """
+import torch
+
+def scaled_dot_product_attention(query, key, value, **options):
+    mask = options.get("attn_mask", None)
+    scale = options.get("scale")
+    if options.get("is_causal", False):
+        seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+        mask = seen if mask is None else mask & seen
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return scores.softmax(-1) @ value
+"""
+"""Options are keys of the keywords."""
+
 CACHE_ON_REQUEST = """
 import math
 import torch
@@ -150,6 +195,24 @@ class RelativeSelfAttention(nn.Module):
 """A learned bias of the distances, which is judged as zeros."""
 
 PROGRAMS = (
+    Program(
+        "CausalSelfAttention",
+        "causal_self_attention",
+        KEYWORDS_OF_CONSTRUCTOR,
+        (
+            ("self.split(self.key(x))", "self.split(self.query(x))"),
+            ("triu(1)", "triu(0)"),
+        ),
+    ),
+    Program(
+        "scaled_dot_product_attention",
+        "scaled_dot_product_attention",
+        KEYWORDS_OF_FUNCTION,
+        (
+            (".tril()", ".triu()"),
+            ("scale is None else scale", "scale is None else scale**2"),
+        ),
+    ),
     Program(
         "SelfAttention",
         "self_attention",

@@ -144,7 +144,119 @@ def rotary_backward(grad, cache):
     return rotary_forward(grad, cache["cos"], -cache["sin"])[0]
 """
 
+ROTATED_BEFORE_HEADS = """
+import torch
+from torch import nn
+
+class Settings:
+    def __init__(self, hidden_size=64, num_heads=4, max_seq_len=128, rope_theta=10000.0, rotary_fraction=None):
+        self.hidden_size = hidden_size
+        self.num_heads = num_heads
+        self.max_seq_len = max_seq_len
+        self.rope_theta = rope_theta
+        self.rotary_fraction = rotary_fraction
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, settings: Settings):
+        super().__init__()
+        self.width = settings.hidden_size // settings.num_heads
+        self.turned = self.width
+        if settings.rotary_fraction is not None:
+            self.turned = int(self.width * settings.rotary_fraction)
+        rates = settings.rope_theta ** (-torch.arange(0, self.turned, 2) / self.turned)
+        angles = torch.outer(torch.arange(settings.max_seq_len).float(), rates)
+        self.register_buffer("waves", torch.polar(torch.ones_like(angles), angles), persistent=False)
+
+    def forward(self, x, start_pos: int):
+        assert x.ndim == 3 and x.shape[-1] == self.width
+        length = len(x)
+        x, rest = x[..., : self.turned], x[..., self.turned :]
+        numbers = torch.complex(*x.float().chunk(2, dim=-1)) * self.waves[start_pos : start_pos + length, None]
+        return torch.cat([numbers.real, numbers.imag, rest], dim=-1).type_as(x)
+
+if __name__ == "__main__":
+    rotary = RotaryEmbedding(Settings(hidden_size=64, num_heads=4, max_seq_len=16, rotary_fraction=0.5))
+    print(rotary(torch.randn(10, 4, 16), 0).shape)
+"""
+"""A single sequence with the positions before the heads; the example of the file rotates a share of the coordinates."""
+
+CACHE_OF_ONE_SEQUENCE = """
+import torch
+from torch import nn
+
+class KVCache(nn.Module):
+    def __init__(self, max_seq_len: int, num_heads: int, head_dim: int):
+        super().__init__()
+        self.max_seq_len = max_seq_len
+        shape = (max_seq_len, num_heads, head_dim)
+        self.register_buffer("k_cache", torch.zeros(shape), persistent=False)
+        self.register_buffer("v_cache", torch.zeros(shape), persistent=False)
+        self.length = 0
+
+    def reset(self):
+        self.length = 0
+
+    def forward(self, k: torch.Tensor = None, v: torch.Tensor = None):
+        if k is None:
+            return self.k_cache[: self.length], self.v_cache[: self.length]
+        assert k.ndim == 3 and k.shape == v.shape
+        assert k.shape[1:] == self.k_cache.shape[1:]
+        end = self.length + k.shape[0]
+        self.k_cache[self.length : end] = k
+        self.v_cache[self.length : end] = v
+        self.length = end
+"""
+"""A cache of a single sequence, with the positions before the heads, which returns its content if it is called without any."""
+
+TABLES_OF_EACH_SEQUENCE = """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, dim, base=10000.0):
+        super().__init__()
+        self.register_buffer("inv_freq", base ** (-torch.arange(0, dim, 2).float() / dim), persistent=False)
+
+    def forward(self, x, position_ids):
+        rates = self.inv_freq[None, :, None].expand(position_ids.shape[0], -1, 1)
+        angles = (rates @ position_ids[:, None, :].float()).transpose(1, 2)
+        angles = torch.cat((angles, angles), dim=-1)
+        return angles.cos(), angles.sin()
+"""
+"""Positions have a row for each sequence; the mistake adds those of all sequences."""
+
 PROGRAMS = (
+    Program(
+        "RotaryEmbedding",
+        "rotary_tables",
+        TABLES_OF_EACH_SEQUENCE,
+        (
+            (
+                "        rates = self.inv_freq[None, :, None].expand(position_ids.shape[0], -1, 1)\n"
+                "        angles = (rates @ position_ids[:, None, :].float()).transpose(1, 2)\n",
+                "        rates = self.inv_freq[:, None].expand(-1, position_ids.shape[0])\n"
+                "        angles = (rates @ position_ids.float()).t()\n",
+            ),
+        ),
+    ),
+    Program(
+        "RotaryEmbedding",
+        "rotary",
+        ROTATED_BEFORE_HEADS,
+        (
+            ("start_pos : start_pos + length", "start_pos + 1 : start_pos + 1 + length"),
+            ("numbers.real, numbers.imag", "numbers.imag, numbers.real"),
+        ),
+    ),
+    Program(
+        "KVCache",
+        "kv_cache",
+        CACHE_OF_ONE_SEQUENCE,
+        (
+            ("self.v_cache[self.length : end] = v", "self.v_cache[self.length : end] = k"),
+            ("        self.length = end\n", ""),
+        ),
+    ),
     Program(
         "scaled_dot_product",
         "scaled_dot_product_attention",

@@ -6,6 +6,36 @@ from tests.practice.public.program import Program
 
 PROGRAMS = (
     Program(
+        "Adam",
+        "adam_optimizer",
+        """
+import numpy as np
+
+class Adam:
+    def __init__(self, params, rate=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.params = params
+        self.rate, self.beta1, self.beta2, self.eps = rate, beta1, beta2, eps
+        self.count = 0
+        self.means = [np.zeros_like(pair[0]) for pair in params]
+        self.squares = [np.zeros_like(pair[0]) for pair in params]
+
+    def step(self):
+        self.count += 1
+        for place in range(len(self.params)):
+            weight, grad = self.params[place]
+            self.means[place] = self.beta1 * self.means[place] + (1 - self.beta1) * grad
+            self.squares[place] = self.beta2 * self.squares[place] + (1 - self.beta2) * grad**2
+            mean = self.means[place] / (1 - self.beta1**self.count)
+            square = self.squares[place] / (1 - self.beta2**self.count)
+            weight -= self.rate * mean / (np.sqrt(square) + self.eps)
+""",
+        (
+            ("(1 - self.beta2**self.count)", "(1 - self.beta1**self.count)"),
+            ("weight -= self.rate", "weight += self.rate"),
+            ("grad**2", "grad"),
+        ),
+    ),
+    Program(
         "update_by_hand",
         "sgd_optimizer",
         """

@@ -34,8 +34,8 @@ TEXTS = Texts("causal_self_attention")
 
 
 def causal_definition(**inputs: Any) -> Any:
-    """Return the definition's output, always causal; the context length of a class does not change it."""
-    return projections.definition(**without_operands(inputs, "context_length"), is_causal=True)
+    """Return the definition's output, always causal; the context length of a class and a flag for the mask do not change it."""
+    return projections.definition(**without_operands(inputs, "context_length", "is_causal"), is_causal=True)
 
 
 def _made_causal(inputs: Inputs) -> Inputs:
@@ -130,7 +130,10 @@ EXERCISE = Exercise(
     definition=causal_definition,
     recipe=projections.recipe,
     steps=projections.STEPS | {"is_causal": lambda asked: True},
-    roles=projections.attention_roles(projections.WITH_OPTIONAL_OUTPUT),
+    roles=tuple(
+        replace(role, neutral=True) if role.name == "is_causal" else role
+        for role in projections.attention_roles(projections.WITH_OPTIONAL_OUTPUT)
+    ),
     probes=probes,
     mistakes=(
         *CAUSAL,

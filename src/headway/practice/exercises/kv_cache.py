@@ -174,7 +174,7 @@ FOUR = TEXTS["four"]
 
 
 def probes() -> tuple[Probe, ...]:
-    """A prompt and single tokens, then several at once; two layers in alternation; one text after another."""
+    """A prompt and single tokens, then several at once; two layers in alternation; one text after another; no batch axis."""
     random = numpy.random.default_rng(47)
 
     def chunks(lengths: tuple[int, ...], leading: tuple[int, ...], width: int) -> list[Any]:
@@ -190,6 +190,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("two layers", pair((3, 1), (2, 5)) | pair((3, 1), (2, 5), "other_"), FOUR),
         Probe("another text", pair((2, 1), (2, 5)) | pair((3, 1), (2, 5), "earlier_"), FOUR),
         Probe("without heads", pair((3, 1, 2), ()), TEXTS["two"]),
+        Probe("without a batch", pair((3, 1, 2), (5,)), TEXTS["three"]),
+        Probe("without a batch, two layers", pair((3, 1), (5,)) | pair((3, 1), (5,), "other_"), TEXTS["three"]),
+        Probe("without a batch, another text", pair((2, 1), (5,)) | pair((3, 1), (5,), "earlier_"), TEXTS["three"]),
     )
 
 

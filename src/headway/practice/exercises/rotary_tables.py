@@ -50,9 +50,15 @@ STEPS: dict[str, Step] = {
 }
 
 
+def _summed(positions: Any, frequencies: Any) -> Any:
+    """Return the angles of the sum of the positions of all sequences."""
+    return numpy.multiply.outer(positions.sum(0) if positions.ndim > 1 else positions, frequencies)
+
+
 MISTAKES = (
     *(TEXTS.mistake(name, frequencies=step) for name, step in WRONG_FREQUENCIES.items()),
     TEXTS.mistake("positions_from_one", positions=lambda seq_len: numpy.arange(seq_len) + 1),
+    TEXTS.mistake("positions_summed", angles=_summed),
     TEXTS.mistake("sine_missing", waves=lambda angles: (numpy.cos(angles), numpy.cos(angles))),
     TEXTS.mistake("cosine_missing", waves=lambda angles: (numpy.sin(angles), numpy.sin(angles))),
     TEXTS.mistake("sine_and_cosine_exchanged", waves=lambda angles: (numpy.sin(angles), numpy.cos(angles))),
@@ -91,6 +97,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("long", {"head_dim": 12, "seq_len": 97}),
         Probe("another base", {"head_dim": 8, "seq_len": 5, "theta": 300.0}),
         Probe("positions", {"head_dim": 8, "positions": numpy.array([4, 0, 7, 7, 2])}),
+        Probe("positions of two sequences", {"head_dim": 8, "positions": numpy.tile(numpy.arange(5), (2, 1))}, TEXTS["sequences"]),
         Probe("frequencies", {"head_dim": 8}),
         Probe("frequencies, wider", {"head_dim": 20}),
         Probe("frequencies, another base", {"head_dim": 12, "theta": 500.0}),
@@ -99,7 +106,7 @@ def probes() -> tuple[Probe, ...]:
 
 def _x(inputs: Inputs) -> Any:
     """Return an x of which only shape, dtype and device are used."""
-    rows = inputs.get("seq_len") or numpy.size(inputs.get("positions", ()))
+    rows = inputs.get("seq_len") or numpy.shape(inputs.get("positions", ()))[-1]
     return numpy.zeros((1, 3, rows, inputs["head_dim"])) if rows else None
 
 
@@ -140,7 +147,8 @@ def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], In
         if "seq_len" not in inputs and "positions" not in inputs:
             return None
         at = inputs["positions"] if "positions" in inputs else numpy.arange(inputs["seq_len"])
-        return (inputs if is_both else without(inputs, "seq_len")) | {"positions": at.reshape(*leading, -1)}
+        at = at if at.ndim > 1 else at.reshape(*leading, -1)
+        return (inputs if is_both else without(inputs, "seq_len")) | {"positions": at}
 
     return encode
 

@@ -18,17 +18,17 @@ ROWS = {"seq_len", "positions", "x"}
 
 
 def _rows(inputs: Inputs) -> int:
-    return int(inputs["seq_len"]) if "seq_len" in inputs else int(numpy.size(inputs["positions"]))
+    return int(inputs["seq_len"]) if "seq_len" in inputs else int(numpy.shape(inputs["positions"])[-1])
 
 
 def _table(array: Any, inputs: Inputs) -> Any:
-    """Return a table as (seq_len, head_dim / 2): without axes of size 1, and without the copy for the second of each pair."""
+    """Return a table as (…, seq_len, head_dim / 2): without axes of size 1, and without the copy for the second of each pair."""
     width = inputs["head_dim"] // 2
     array = numpy.asarray(array)
     while array.ndim > 2 and 1 in array.shape:
         array = array.squeeze(array.shape.index(1))
-    if array.shape == (_rows(inputs), 2 * width):
-        halves, turns = (array[:, :width], array[:, width:]), (array[:, ::2], array[:, 1::2])
+    if array.shape[-2:] == (_rows(inputs), 2 * width):
+        halves, turns = (array[..., :width], array[..., width:]), (array[..., ::2], array[..., 1::2])
         return next((first for first, second in (halves, turns) if numpy.allclose(first, second, atol=1e-6)), array)
     return array
 

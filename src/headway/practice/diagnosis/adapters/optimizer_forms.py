@@ -26,6 +26,12 @@ OF_DICTS = (
 )
 """Pattern of the source that takes a list with a dict of arrays for each layer."""
 
+WITH_GRADIENTS = (
+    r"\b(\w+), *(g|\w*grads?|\w*gradients?|dw|d_\w+) = self\.\w*param\w*\["
+    r"|\bfor (\w+, *)?\(?\w+, *(g|\w*grads?|\w*gradients?|dw|d_\w+)\)? in (enumerate\()?self\.\w*param\w*\)?:"
+)
+"""Pattern of the source of a class that is constructed with pairs of an array and its gradient, whose elements change between the steps."""
+
 OBJECTS = {
     "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
     "layers": r"\b[lL]ayers\b|\bfor layer\b",
@@ -40,6 +46,7 @@ def forms_in(source: str) -> tuple[str, ...]:
         *(form for form in HOLDS if form != "single" or not re.search(OF_SEVERAL, source)),
         *(["pairs"] if re.search(PAIRS, source) else []),
         *(["dicts"] if re.search(OF_DICTS, source) else []),
+        *(["with_gradients"] if re.search(WITH_GRADIENTS, source) else []),
         *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)),
     )
 
@@ -50,6 +57,8 @@ def form_of(values: Sequence[Any], holds: str) -> Any:
         return {"model": Model, "layers": layers_of, "layer": Layer}[holds](values)
     if holds == "pairs":
         return [(f"p{place}", each) for place, each in enumerate(values)]
+    if holds == "with_gradients":
+        return [(each, 0 * each) for each in values]
     if holds == "dicts":
         return [dict(zip(("W", "b"), values[place : place + 2], strict=False)) for place in range(0, len(values), 2)]
     if holds == "dict":
@@ -61,6 +70,8 @@ def values_of(found: Any, holds: str) -> list[Any]:
     """Return the parameters that were passed in a form."""
     if holds == "pairs":
         return [each for _, each in found]
+    if holds == "with_gradients":
+        return [each for each, _ in found]
     if holds == "dicts":
         return [each for layer in found for each in layer.values()]
     if isinstance(found, Mapping):

@@ -100,7 +100,7 @@ class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
 
     settings   role → constructor's or function's parameter
-    holds      form in which parameters are passed, one of HOLDS, "pairs", "dicts" or one of OBJECTS
+    holds      form in which parameters are passed, one of HOLDS, "pairs", "dicts", "with_gradients" or one of OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
     turned_off values without effect for other parameters of the constructor
     """
@@ -177,6 +177,7 @@ class OptimizerCall(Call):
         if bound is None or (bound.takes("state") and re.search(RETURNS_CHANGE, self.subject.own_source)):
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         is_given = takes.takes("gradient") or bound.takes("gradient") or bound.takes("points_with_gradients")
+        is_given = is_given or self.holds == "with_gradients"
         held = self._held(points, is_own=not is_given)
         is_taken = bound.takes("points") or bound.takes("points_with_gradients") or not takes.takes("points")
         is_gradient_first = any(role is PAIRED and name.startswith("grad") for name, role in bound.role_of.items())
@@ -206,6 +207,8 @@ class OptimizerCall(Call):
                 self._set_gradients(group, slopes)
                 if takes.takes("gradient"):
                     _refill(kept[place], form_of(slopes, self.holds))
+                for (_, slope), now in zip(passed[place], slopes, strict=True) if self.holds == "with_gradients" else ():
+                    slope[...] = now
                 forms = {
                     "points": passed[place] if self.holds in OBJECTS or not is_taken else form_of(group, self.holds),
                     "gradient": form_of(slopes, self.holds),

@@ -484,6 +484,10 @@ def _size_of_one_head(name: str, sizes: Mapping[str, Any]) -> Any:
     return num_heads * sizes["head_dim"] if re.fullmatch(WIDTH, snake(name)) else NOTHING
 
 
+SHARE_ROTATED = r"(rope|rotary)_(pct|percent(age)?|fraction|share|partial_factor)|partial_(rope|rotary)(_factor)?"
+"""Pattern of the names of fields for the share of the coordinates that rotate, which is all of them in the definition."""
+
+
 def changes(
     names: Sequence[str],
     now: Mapping[str, Any],
@@ -492,7 +496,7 @@ def changes(
     dropout: float,
     needed: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """Return new values of the fields that are sizes, dropout rates or dtypes."""
+    """Return new values of the fields that are sizes, dropout rates, dtypes or shares of what rotates."""
     meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
     if _is_of_one_head(sizes, roles):
@@ -503,6 +507,8 @@ def changes(
             found[name] = dropout
         elif snake(name) == "multiple_of":
             found[name] = neutral_value(name)
+        elif re.fullmatch(SHARE_ROTATED, snake(name)) and isinstance(now[name], float):
+            found[name] = 1.0
         elif _is_of_part(name, now[name]):
             found[name] = configured(now[name], sizes, roles, dropout, ())
         elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):

@@ -311,12 +311,55 @@ def _is_learners(place: str) -> bool:
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
     """Return a function's parameters without *args and **kwargs, and without self if it is a method.
 
-    The parameters of a class are those of its constructor, also where its metaclass, as in `flax.nnx`, takes any.
+    The parameters of a class are those of its constructor, also where its metaclass, as in `flax.nnx`, takes any. The keys that a function
+    reads of its **kwargs by name are parameters: `kwargs["width"]`, `kwargs.get("scale", None)`.
     """
     if inspect.isclass(function) and type(function).__call__ is not type.__call__ and inspect.isfunction(function.__init__):
         function, is_bound = function.__init__, True
-    parameters = list(inspect.signature(_decorated(function)).parameters.values())[is_bound:]
-    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    inner = _decorated(function)
+    parameters = list(inspect.signature(inner).parameters.values())[is_bound:]
+    named = [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    rest = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
+    return named if rest is None else [*named, *_keys_of_keywords(inner.__init__ if inspect.isclass(inner) else inner, rest)]
+
+
+def _keys_of_keywords(function: Any, name: str) -> list[inspect.Parameter]:
+    """Return the keys that a learner's function reads of the dict of its keywords as parameters; one read without a default is required."""
+    if not inspect.isfunction(function) or not is_learners(function.__module__):
+        return []
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return []
+    return list(_keys_read(text, name).values())
+
+
+@cache
+def _keys_read(text: str, name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the keys of a dict that a source reads by name: `kwargs["width"]`, `kwargs.pop("width")`, `kwargs.get("scale", 1.0)`."""
+    found: dict[str, inspect.Parameter] = {}
+    for node in ast.walk(parsed(text)):
+        default: Any = inspect.Parameter.empty
+        match node:
+            case ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=str(key)), ctx=ast.Load()):
+                pass
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=read), attr="get" | "pop" as method), args=[ast.Constant(value=str(key)), *others]
+            ):
+                default = _literal(others[0]) if others else None if method == "get" else default
+            case _:
+                continue
+        if read == name and key.isidentifier():
+            found.setdefault(key, inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return found
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal, None for any other expression."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
 
 
 def _decorated(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -167,6 +167,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("another base", {"x": heads, "theta": 300.0}, HEADS),
         Probe("another base, matrix", {"x": matrix, "theta": 300.0}, MATRIX),
         Probe("offset", {"x": heads, "offset": 3}, HEADS),
+        Probe("offset, batch", {"x": batch, "offset": 3}, BATCH),
         Probe("offset, matrix", {"x": matrix, "offset": 3}, MATRIX),
         Probe("positions", {"x": heads, "positions": shuffled}, HEADS),
         Probe("positions, batch", {"x": batch, "positions": shuffled}, BATCH),
