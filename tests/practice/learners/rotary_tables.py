@@ -97,6 +97,12 @@ def wrong_theta(dim, end):
     return np.cos(angles), np.sin(angles)
 
 
+def wrong_positions_summed(positions, dim, theta=10000.0):
+    batch, _ = positions.shape
+    angles = positions.T @ np.ones((batch, 1)) * _frequencies(dim, theta)
+    return np.cos(angles), np.sin(angles)
+
+
 def wrong_positions_from_one(dim, end):
     angles = np.outer(np.arange(1, end + 1), _frequencies(dim))
     return np.cos(angles), np.sin(angles)
