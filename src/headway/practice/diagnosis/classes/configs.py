@@ -530,14 +530,10 @@ def in_full_precision(value: Any) -> Any:
     return as_dtype("float32", array_library(home if home in ARRAY_LIBRARIES else "numpy"))
 
 
-OF_A_HEAD = ("head_dim", "value_dim")
-"""Sizes of one head."""
-
-
 def _of_all_heads(meant: Mapping[str, Role], now: Mapping[str, Any]) -> dict[str, Role]:
     """Return the roles of names, that of the width for a size of a head of which there are several but which is as large as the width."""
     width = next((name for name, role in meant.items() if role.name == "hidden_size"), None)
     has_heads = any(role.name == "num_heads" and isinstance(now[name], int) and now[name] > 1 for name, role in meant.items())
     if width is None or not has_heads or not isinstance(now[width], int):
         return dict(meant)
-    return {name: meant[width] if role.name in OF_A_HEAD and now[name] == now[width] else role for name, role in meant.items()}
+    return {name: meant[width] if role.name in OF_HEAD and now[name] == now[width] else role for name, role in meant.items()}
