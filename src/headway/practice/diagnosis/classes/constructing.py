@@ -57,8 +57,18 @@ OF_ROTATION = r"(rope|rotary|rotary_emb(edding)?)(_?(module|layer))?"
 """Pattern of the names of parts that rotate."""
 
 METHODS = (
-    *("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate"),
-    *("calculate_loss", "compute_loss"),
+    "__call__",
+    "forward",
+    "call",
+    "apply",
+    "attend",
+    "attention",
+    "compute",
+    "generate",
+    "loss",
+    "calculate",
+    "calculate_loss",
+    "compute_loss",
 )
 INHERITED = ("forward", "__call__")
 
