@@ -240,7 +240,7 @@ def _closest(trials: Sequence[Trial]) -> list[Trial]:
     ordered = sorted(trials, key=lambda trial: (-trial.num_matching(), trial.num_raised()))
     most, longest = ordered[0].num_matching(), max(len(trial.probes) for trial in ordered)
     near = [trial for trial in ordered if trial.num_matching() == most or len(trial.probes) == longest]
-    possible = [trial for trial in near if not trial.is_wrong_where_required]
+    possible = [trial for trial in near if not trial.is_wrong_where_required and trial.may_be_right()]
     return [trial for trial in possible if trial.without_refused().without_caution().is_right()] or near
 
 

@@ -240,15 +240,26 @@ def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:
 
 
 def closeness(subject: Subject, exercise: Exercise) -> float:
-    """Return the similarity of a subject's outputs to an exercise's: 1 for equal outputs, near 0 for other shapes, 0 for none."""
-    trials = [trial.without_refused() for trial in trials_of(subject, exercise)]
-    most = max((len(trial.probes) for trial in trials), default=0) or 1
-    shares = [0.0]
-    for trial in trials:
-        returned = [pair for pair in zip(trial.probes, trial.answers, strict=True) if not isinstance(pair[1], Raised)]
-        shaped = sum(getattr(answer, "shape", None) == getattr(trial.expected(probe), "shape", None) for probe, answer in returned)
-        shares.append((trial.num_matching() + 0.3 * shaped + 0.1 * len(returned)) / (1.4 * most))
-    return max(shares)
+    """Return the similarity of a subject's outputs to an exercise's: 1 for equal outputs, near 0 for other shapes, 0 for none.
+
+    Of a subject that is right under some convention, the others are not looked at if that one is close enough.
+    """
+    found = trials_of(subject, exercise)
+    most = max((len(trial.probes) for trial in found), default=0)
+    for right in filter(Trial.matches_without_refused, found):
+        share = _share(right.without_refused(), most)
+        if share >= UNDERSTOOD:
+            return share
+    trials = [trial.without_refused() for trial in found]
+    most = max((len(trial.probes) for trial in trials), default=0)
+    return max((_share(trial, most) for trial in trials), default=0.0)
+
+
+def _share(trial: Trial, most: int) -> float:
+    """Return the similarity of a trial's outputs to the exercise's, as a share of that of `most` right ones."""
+    returned = [pair for pair in zip(trial.probes, trial.answers, strict=True) if not isinstance(pair[1], Raised)]
+    shaped = sum(getattr(answer, "shape", None) == getattr(trial.expected(probe), "shape", None) for probe, answer in returned)
+    return (trial.num_matching() + 0.3 * shaped + 0.1 * len(returned)) / (1.4 * (most or 1))
 
 
 def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:

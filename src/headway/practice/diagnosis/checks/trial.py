@@ -277,13 +277,20 @@ class Trial:
 
     def matches_without_refused(self) -> bool:
         """Return True if every output equals the definition's apart from the refused ones; False at once if another kind has a wrong one."""
+        return self.has_answers and not self._is_wrong_apart_from(set()) and self.without_refused().matches()
+
+    def may_be_right(self) -> bool:
+        """Return False if an output is wrong of a kind that the function refused for no probe, and that has no caution."""
+        return not self._is_wrong_apart_from({probe.beyond for probe in self.probes if probe.caution is not None})
+
+    def _is_wrong_apart_from(self, kinds: Collection[Message | None]) -> bool:
+        """Return True for a wrong output that is neither of these kinds of optional probes nor of one that the function refused at least once."""
         pairs = [*zip(self.probes, self.answers, strict=True)]
-        refused = {probe.beyond for probe, answer in pairs if _is_refusal(probe, answer)}
-        is_wrong = any(
-            not (isinstance(answer, Raised) or probe.beyond in refused or probe.within in refused or self.is_same(probe, answer))
+        excluded = {*kinds, *(probe.beyond for probe, answer in pairs if _is_refusal(probe, answer))}
+        return any(
+            not (isinstance(answer, Raised) or probe.beyond in excluded or probe.within in excluded or self.is_same(probe, answer))
             for probe, answer in pairs
         )
-        return self.has_answers and not is_wrong and self.without_refused().matches()
 
     @cached_property
     def is_wrong_where_required(self) -> bool:
