@@ -29,6 +29,31 @@ class TracedAdam:
         return changes
 """
 
+RETURNED = """
+import numpy as np
+
+
+class Adam:
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8):
+        self.params, self.learning_rate, self.epsilon = params, learning_rate, epsilon
+        self.beta1, self.beta2 = beta1, beta2
+        self.state = None
+
+    def step(self, grads):
+        if self.state is None:
+            self.state = {"t": 0, "m": [np.zeros_like(p) for p in self.params], "v": [np.zeros_like(p) for p in self.params]}
+        self.state["t"] += 1
+        updated = []
+        for place, (p, grad) in enumerate(zip(self.params, grads)):
+            self.state["m"][place] = self.beta1 * self.state["m"][place] + (1 - self.beta1) * grad
+            self.state["v"][place] = self.beta2 * self.state["v"][place] + (1 - self.beta2) * grad**2
+            mean = self.state["m"][place] / (1 - self.beta1 ** self.state["t"])
+            square = self.state["v"][place] / (1 - self.beta2 ** self.state["t"])
+            updated.append(p - self.learning_rate * mean / (np.sqrt(square) + self.epsilon))
+        self.params = updated
+        return updated
+"""
+
 DECAYED = """
 import math
 import torch
@@ -237,6 +262,7 @@ PROGRAMS = (
     Program("SwiGLU", "gated_feed_forward", STACKED, (("F.silu(both[0]) * both[1]", "F.silu(both[0]) + both[1]"),)),
     Program("padding_mask", "padding_mask", FLAGS, (("[:, None, None, :]", "[:, None, None, :].flip(-1)"),)),
     Program("LarkHead", "causal_self_attention", LAYERS, (("* self.key.out_features**-0.5", ""),)),
+    Program("Adam", "adam_optimizer", RETURNED, (("(1 - self.beta2) * grad**2", "(1 - self.beta2) * grad"),)),
     Program("LarkBlock", "transformer_block", LAYERS, (("x = x + self.sa", "x = self.sa"),)),
     Program("attention_block", "self_attention", BLOCK, (("dim=-1", "dim=1"),)),
     Program("rotary_half", "rotate_half", TURNED, (("[-x[..., half:], x[..., :half]]", "[x[..., half:], -x[..., :half]]"),)),

@@ -220,11 +220,12 @@ class OptimizerCall(Call):
                     "batch_size": 1,
                 }
                 called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
-                before = [numpy.array(as_numbers(_data(each))) for each in group]
+                before = self._numbers_in(forms["points"])
                 answer = getattr(instance, method)(**called)
                 if bound.takes("state") and isinstance(answer, tuple) and len(answer) == 2:
                     answer, states[place] = answer
-                is_changed = not is_taken and self._is_changed(before, forms["points"])
+                now = self._numbers_in(forms["points"])
+                is_changed = not is_taken and not all(map(numpy.array_equal, before, now))  # it may return its changes, or norms
                 group[:] = self._after(group, forms["points"], None if is_changed else answer)
             _call_around(made, AROUND[1])
             return [_data(each) for group in groups for each in group]
@@ -258,13 +259,9 @@ class OptimizerCall(Call):
         values = values_of(answer if is_like(answer, passed) else passed, self.holds)
         return values if len(values) == len(group) else list(group)
 
-    def _is_changed(self, before: Sequence[Any], passed: Any) -> bool:
-        """Return True if a step changed the parameters that the constructor took: it may return its changes, or norms."""
-        if self.holds in OBJECTS:
-            return False
-        values = values_of(passed, self.holds)
-        now = [numpy.array(as_numbers(_data(each))) for each in values]
-        return len(now) == len(before) and not all(map(numpy.array_equal, now, before))
+    def _numbers_in(self, passed: Any) -> list[numpy.ndarray]:
+        """Return copies of the numbers of the parameters that were passed; none for parameters as objects."""
+        return [] if self.holds in OBJECTS else [numpy.array(as_numbers(_data(each))) for each in values_of(passed, self.holds)]
 
     def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a function for each parameter."""
