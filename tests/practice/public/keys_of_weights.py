@@ -103,7 +103,7 @@ def feed_forward(x):
 PROGRAMS = (
     Program("cross_attention", "cross_attention", OF_NOTEBOOK, (("encoder_out @ WV", "decoder_state @ WV"),)),
     Program("feed_forward", "feed_forward", OF_NOTEBOOK, (("@ W2 + b2", "@ W2 - b2"),)),
-    Program("embedding_lookup", "embed", FLAT, (("weights[weight_name][ids]", "weights[weight_name].T[ids]"),)),
+    Program("embedding_lookup", "embed", FLAT, (("weights[weight_name][ids]", "weights[weight_name][ids[..., ::-1]]"),)),
     Program("layer_norm", "layer_norm", FLAT, (("x.var(-1, keepdims=True)", "x.std(-1, keepdims=True)"),)),
     Program(
         "mlp",

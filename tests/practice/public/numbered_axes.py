@@ -138,7 +138,7 @@ class MLPEmbedder(nn.Module):
 """,
         (
             ("torch.nn.functional.silu(self.first(x))", "self.first(x)"),
-            ("__init__(self, in_dim, hidden_dim)", "__init__(self, hidden_dim, in_dim=32)"),
+            ("self.second(torch.nn.functional.silu(self.first(x)))", "torch.nn.functional.silu(self.second(self.first(x)))"),
         ),
     ),
     Program(

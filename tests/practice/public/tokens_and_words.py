@@ -210,5 +210,5 @@ def merged(word, pair):
 
 PROGRAMS += (
     Program("generate", "generate", OF_WORDS, (("[0, -1]", "[0, 0]"), ("torch.argmax", "torch.argmin"))),
-    Program("train_bpe", "bpe_train", IN_PROCESSES, (("pairs[pair] += count", "pairs[pair] += 1"), ("(pairs[pair], pair)", "pairs[pair]"))),
+    Program("train_bpe", "bpe_train", IN_PROCESSES, (("pairs[pair] += count", "pairs[pair] += 1"), ("max(pairs, key", "min(pairs, key"))),
 )
