@@ -171,7 +171,7 @@ def softmax(x):
     return e / e.sum(axis=-1, keepdims=True)
 """)
     found = {verdict.subject: verdict.status for verdict in check_file(tmp_path / "mine.py")}
-    assert found == {"mine.py": "could not run", "Attention": "could not run", "softmax": "correct"}
+    assert found == {"mine.py": "could not run", "softmax": "correct"}
 
 
 LAYER_OF_ANOTHER_FILE = """
