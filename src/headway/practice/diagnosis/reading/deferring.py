@@ -25,7 +25,12 @@ def defer_compiler() -> None:
 
 def import_meta_kernels() -> None:
     """Import the kernels of PyTorch's meta device now if they were put off."""
-    module = sys.modules.get(META_KERNELS)
+    _run(META_KERNELS)
+
+
+def _run(name: str) -> None:
+    """Run a module now if it was put off."""
+    module = sys.modules.get(name)
     if module is not None and module.__spec__ is not None and isinstance(module.__spec__.loader, _Deferred):
         module.__spec__.loader.run(module)
 
@@ -35,9 +40,7 @@ class _Finder(MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name.startswith(f"{COMPILER}."):  # one of its modules needs the whole
-            compiler = sys.modules[COMPILER].__spec__
-            if compiler is not None and isinstance(compiler.loader, _Deferred):
-                compiler.loader.run(sys.modules[COMPILER])
+            _run(COMPILER)
         if name not in (COMPILER, META_KERNELS):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -74,7 +77,7 @@ class _Deferred(Loader):
         self._is_run = True
         vars(module).pop("__getattr__", None)
         if module.__name__ == COMPILER:
-            import_meta_kernels()
+            _run(META_KERNELS)
         self._loader.exec_module(module)
 
 
