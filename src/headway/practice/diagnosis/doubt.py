@@ -154,8 +154,8 @@ VARIANTS = (
 
 
 def _is_variant(verdict: Verdict) -> bool:
-    """Return True for a wrong attention, positions, encoding of text or linear layer, whose name or code says that they are of another kind."""
-    if verdict.exercise in ("bpe_encode", "bpe_tokenizer") and verdict.status == "wrong" and verdict.trial is not None:
+    """Return True for a wrong or unexplained attention, positions, encoding of text or linear layer that is of another kind by its name or code."""
+    if verdict.exercise in ("bpe_encode", "bpe_tokenizer") and verdict.status in ("wrong", "unknown") and verdict.trial is not None:
         return re.search(FEWEST_TOKENS, verdict.trial.call.subject.code) is not None
     if verdict.exercise == "linear" and verdict.status == "wrong" and verdict.trial is not None:
         return re.search(QUANTIZES, verdict.trial.call.subject.used_source) is not None
