@@ -17,7 +17,7 @@ linear = torch.nn.Linear(3, 4)
 optimizer = torch.optim.AdamW(linear.parameters(), lr=0.1)
 linear(torch.ones(2, 3)).sum().backward()
 optimizer.step()
-assert not {"torch._refs", "torch._dynamo.eval_frame"} & {*sys.modules}
+assert not {"torch._refs", "torch._dynamo.eval_frame", "torch.export.dynamic_shapes"} & {*sys.modules}
 """
 COMPILED = """
 function = torch.compile(lambda x: x * 2, backend="eager")
@@ -31,10 +31,17 @@ with torch.device("meta"):
     assert torch.nn.functional.scaled_dot_product_attention(*[torch.randn(2, 3, 5, 4)] * 3).shape == (2, 3, 5, 4)
 import_meta_kernels()
 """
+EXPORTED = """
+from torch.export import Dim
+assert torch.export.export(linear, (torch.ones(2, 3),), dynamic_shapes=({0: Dim("batch")},)).module()(torch.ones(5, 3)).shape == (5, 4)
+"""
+EXPORTED_MODULE = """
+from torch.export.graph_signature import InputKind
+"""
 
 
-@pytest.mark.parametrize("rest", [COMPILED, META])
-def test_the_compiler_and_the_meta_device_of_pytorch_are_imported_when_they_are_used(rest):
+@pytest.mark.parametrize("rest", [COMPILED, META, EXPORTED, EXPORTED_MODULE])
+def test_the_compiler_the_export_and_the_meta_device_of_pytorch_are_imported_when_they_are_used(rest):
     pytest.importorskip("torch")
     subprocess.run([sys.executable, "-c", START + rest], check=True)
 

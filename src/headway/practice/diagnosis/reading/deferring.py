@@ -1,4 +1,4 @@
-"""Imports that are put off until they are used: what PyTorch needs for its compiler and for the meta device alone, a third of its import."""
+"""Imports that are put off until they are used: what PyTorch needs for its compiler, its export and the meta device alone, a third of its import."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-COMPILER, META_KERNELS = "torch._dynamo", "torch._meta_registrations"
+COMPILER, EXPORT, META_KERNELS = "torch._dynamo", "torch.export", "torch._meta_registrations"
+PACKAGES = (COMPILER, EXPORT)
+"""Packages that are put off; a module of one of them needs the whole."""
 
 
 def defer_compiler() -> None:
-    """Put off the imports of PyTorch's compiler and of the kernels of its meta device, in this process and its forks.
+    """Put off the imports of PyTorch's compiler, its export and the kernels of its meta device, in this process and its forks.
 
     Each module is run when an attribute of it is read that it does not have yet. Optimizers use two functions of the compiler, which do nothing
     in functions that are not compiled: these are there at once.
@@ -39,9 +41,10 @@ class _Finder(MetaPathFinder):
     """Finder of the modules that are put off."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name.startswith(f"{COMPILER}."):  # one of its modules needs the whole
-            _run(COMPILER)
-        if name not in (COMPILER, META_KERNELS):
+        for package in PACKAGES:
+            if name.startswith(f"{package}."):
+                _run(package)
+        if name not in (*PACKAGES, META_KERNELS):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
