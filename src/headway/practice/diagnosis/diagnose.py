@@ -26,6 +26,7 @@ from headway.practice.diagnosis.checks.defaults import default_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
+from headway.practice.diagnosis.checks.model_cache import model_cache_cause
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.own_cache import own_cache_cause
 from headway.practice.diagnosis.checks.repeating import (
@@ -366,7 +367,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_text = default_cause(subject, exercise) or cause_of_text(subject)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
-    of_cache = cache_cause(trial) or own_cache_cause(trial)
+    of_cache = cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)
     of_use = of_cache if isinstance(of_cache, Cause) else cause_of_use(trial)
     if of_use is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))

@@ -64,7 +64,7 @@ class ModelCall(InstanceCall):
         if not super().fits(_model_inputs(inputs)):
             return False
         try:
-            instance = self._instance(self.arguments(_model_inputs(inputs)))
+            instance = self.made_for(self.arguments(_model_inputs(inputs)))
         except Exception:  # the call itself will report it
             return True
         if self.construction.wired is None and not set(_flat(inputs["blocks"][0], inputs)) - {"num_heads"} <= self.block.roles:
@@ -87,7 +87,7 @@ class ModelCall(InstanceCall):
         for inputs in every:
             self.weights = inputs
             try:
-                instance = self._instance(self.arguments(_model_inputs(inputs | _sizes(inputs))))
+                instance = self.made_for(self.arguments(_model_inputs(inputs | _sizes(inputs))))
             except Exception:  # the call itself will report it
                 return False
             found.add(len(_blocks(self._slots(instance))))

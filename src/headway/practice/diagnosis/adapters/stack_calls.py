@@ -189,7 +189,7 @@ class StackCall(InstanceCall):
 
         Errors   ValueError if it has other parts
         """
-        instance = self._instance(arguments)
+        instance = self.made_for(arguments)
         if id(instance) not in self.built:
             self.built[id(instance)] = stack_of(instance, stacks.WIDTH, self.library)
         self._write(instance, self.built[id(instance)])

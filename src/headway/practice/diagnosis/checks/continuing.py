@@ -77,7 +77,7 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
         return None
     if any(role.name.startswith(TABLE) for role in call.binding.role_of.values()):
         return None
-    for each in _passes(call):
+    for each in passes(call):
         try:
             differs, differs_for_several = _differs(trial, each)
             if differs:
@@ -98,7 +98,7 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
     return None
 
 
-def _passes(call: InstanceCall) -> Iterator[Pass]:
+def passes(call: InstanceCall) -> Iterator[Pass]:
     """Yield the call method, and other methods of one sequence, that take a cache."""
     taken = call_parameters(call.subject, call.construction.method)
     switches = {each.name: True for each in taken if _is_switch(each) or _is_mode_of_cache(each, call)}
@@ -169,7 +169,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
                 answer = each.run(instance, given) if each.cache else call.forward(instance, given)
             else:
                 if each.cache:
-                    cache = _joined(cache, _cache_in(answer), start, call.library)
+                    cache = _joined(cache, cache_in(answer), start, call.library)
                     given |= {each.cache: cache, **dict.fromkeys(each.starts, start)}
                 given |= each.later
                 try:
@@ -226,7 +226,7 @@ def sequence_output(answer: Any) -> Any:
     return to_numpy(answer[0] if isinstance(answer, tuple) else answer)
 
 
-def _cache_in(answer: Any) -> Any:
+def cache_in(answer: Any) -> Any:
     """Return the first value of an output that holds several arrays, or keys and values as one array, as GPT-2's code has them.
 
     Errors   StopIteration if there is none

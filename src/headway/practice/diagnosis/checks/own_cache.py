@@ -11,9 +11,10 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import NO_EFFECT, TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.continuing import ATTENTIONS, HELD, TOLERANCE, sequence_output
+from headway.practice.diagnosis.checks.continuing import ATTENTIONS, TOLERANCE, sequence_output
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.kept_caches import names_cache_of_keys
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.exercise import Probe
@@ -38,8 +39,8 @@ def own_cache_cause(trial: Trial) -> Cause | None:
     call = trial.call
     if not isinstance(call, InstanceCall) or trial.exercise.name not in ATTENTIONS or call.is_wired:
         return None
-    start = _start(call)
-    if start is None or re.search(HELD, call.subject.used_source) is None:
+    start = start_of(call)
+    if start is None or not names_cache_of_keys(call.subject.used_source):
         return None
     for is_unrotated in (False, True) if call.construction.is_unrotated else (False,):
         outcomes = [*_outcomes(trial, replace(call, construction=replace(call.construction, is_unrotated=is_unrotated)), start)]
@@ -59,7 +60,7 @@ def _cause(says: Message, line: int | None) -> Cause:
     return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
 
 
-def _start(call: InstanceCall) -> str | None:
+def start_of(call: InstanceCall) -> str | None:
     """Return the name of the parameter for the first position, which is 0 for every probe; None if there is none."""
     role_of = call.construction.forward.role_of
     given = [name for name, role in role_of.items() if role.name.startswith(NO_EFFECT) and type(role.neutral) is int and role.neutral == 0]

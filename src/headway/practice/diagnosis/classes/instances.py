@@ -164,7 +164,7 @@ class InstanceCall(Call):
         if not super().fits(inputs) or (self._rotates and (head_dim(inputs) or 0) % 2):
             return False
         try:
-            instance = self._instance(self.arguments(inputs))
+            instance = self.made_for(self.arguments(inputs))
         except (NoSuchSizeError, OtherPartsError):
             return False
         except Exception:  # the call itself will report it
@@ -226,7 +226,7 @@ class InstanceCall(Call):
         role_of = self.binding.role_of
         _, config_values = self._constructor_arguments(arguments)
         held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(WEIGHT_PREFIX)}
-        instance = self._instance(arguments)
+        instance = self.made_for(arguments)
         self.assignment.write(self._slots(instance), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
@@ -235,11 +235,15 @@ class InstanceCall(Call):
 
         context_length   length for which the instance is made; None for that of the exercise
         """
-        own = replace(self, construction=replace(self.construction, wired=None), made={}, unmade={})
+        own = self.with_own_parts()
         arguments = own.arguments(inputs)
         if context_length is not None:
             arguments |= {name: context_length for name, role in self.binding.role_of.items() if role.name == "context_length"}
-        return own.forward(own._instance(arguments), arguments)
+        return own.forward(own.made_for(arguments), arguments)
+
+    def with_own_parts(self) -> InstanceCall:
+        """Return the call of a class whose own parts stay in their places, with its own rotation."""
+        return replace(self, construction=replace(self.construction, wired=None, is_unrotated=False), made={}, unmade={})
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its current weights, and with the caches that it had before its first call."""
@@ -336,7 +340,7 @@ class InstanceCall(Call):
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
-                    return given, maker._filled(maker._instance(arguments), given, arguments)
+                    return given, maker._filled(maker.made_for(arguments), given, arguments)
                 except (TookTooLongError, OtherPartsError):  # it has the same parts in other sizes
                     break
                 except Exception:  # other sizes may work; the call itself will report the error
@@ -357,7 +361,7 @@ class InstanceCall(Call):
         wide = {name: value * self._widening if role_of[name] in WIDTHS else value for name, value in constructor.items()}
         return wide, {name: value * self._widening if name in WIDTHS else value for name, value in sizes.items()}
 
-    def _instance(self, arguments: Mapping[str, Any]) -> Any:
+    def made_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance for the sizes in the arguments."""
         constructor, config_values = self._constructor_arguments(arguments)
         key = tuple(_key(value) for value in (*constructor.items(), *config_values.items(), *self._inferred_widths(arguments)))

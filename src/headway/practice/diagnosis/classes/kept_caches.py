@@ -10,13 +10,21 @@ from typing import Any, TypeAlias
 from headway.practice.diagnosis.classes.children import children
 from headway.practice.diagnosis.reading.subject import Subject
 
-NAME = r"(kv_?)?cache|(k|v|keys?|values?)_?cache|(cached?|past)_?(k|v|kv|keys?|values?|key_?values?)"
+OF_KEYS = r"kv_?cache|(k|v|keys?|values?)_?cache|(cached?|past)_?(k|v|kv|keys?|values?|key_?values?)"
+"""Pattern of the names of a cache that can only be one of keys and values."""
+NAME = rf"cache|{OF_KEYS}"
 """Pattern of the names of attributes that hold a cache of keys and values."""
 KEEPS_CACHE = rf"(?s)\A(?=.*self\.({NAME}) *(,[^=\n]*)?=(?!=))(?=.*\b(cat|concat|concatenate)\([^\n]*(cache|past|prev|old))"
 """Pattern of the source of a class that stores such a cache and joins what was in it to new ones."""
 
+
 Contained: TypeAlias = tuple[MutableMapping[str, Any], dict[str, Any]]
 """The attributes of a part, and the contents of those that are caches."""
+
+
+def names_cache_of_keys(source: str) -> bool:
+    """Return True if a source names a cache that can only be one of keys and values."""
+    return re.search(rf"\b({OF_KEYS})\b", source, re.IGNORECASE) is not None
 
 
 def caches_of(instance: Any) -> list[Contained]:
