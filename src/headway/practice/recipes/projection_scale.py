@@ -36,7 +36,9 @@ def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_proj
     return {"query": x, "key": x, "value": x, **weights, "value_weight": unit, "output_weight": unit, **heads}
 
 
-def read_weights(answer: Any, inputs: Inputs, row: int = -1, before: Callable[[Any], Any] = lambda vectors: vectors) -> tuple[Any, Any] | None:
+def read_weights(
+    answer: Any, inputs: Inputs, row: int = -1, before: Callable[[Any], Any] = lambda vectors: vectors
+) -> tuple[Any, Any] | None:
     """Return one query's attention weights of each head, as far as the output shows them, and the raw scores of the same keys.
 
     before   what is computed from queries and keys before their scores

@@ -31,17 +31,18 @@ def _operands(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
 
 def _measured(ask: Callable[[Inputs], Any]) -> Sequence[Convention]:
     """Return the convention with the scale that the outputs show: the usual one, or a constant, which vectors of a fixed length allow."""
-    plain = Convention(TEXTS["normed"], steps={"operands": _operands})
     for heads, is_grouped in ((None, None), False), ((2, 3), False), ((2, 3), True):
         measured = slope(heads, is_grouped=is_grouped, before=unit_rms)(lambda inputs: _first(ask(inputs | {"x": inputs["query"]})))
         numbers = [number for _, number in measured]
         if numbers and numpy.ptp(numbers) < 1e-3 * abs(numbers[0]) and abs(numbers[0] - 1) > 1e-3:
-            scale = float(f"{numbers[0]:.3g}")
-            steps = {"operands": _operands, "scale": lambda inputs: scale}
-            return [Convention(TEXTS["normed_and_scaled"].format(scale=scale), steps=steps)]
+            return [_scaled(float(f"{numbers[0]:.3g}"))]
         if numbers:
             break
-    return [plain]
+    return [Convention(TEXTS["normed"], steps={"operands": _operands})]
+
+
+def _scaled(scale: float) -> Convention:
+    return Convention(TEXTS["normed_and_scaled"].format(scale=scale), steps={"operands": _operands, "scale": lambda inputs: scale})
 
 
 def _first(answer: Any) -> Any:
