@@ -96,7 +96,7 @@ OF_FACTORY = (
     r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
     r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
 )
-"""Pattern of the source of a function that returns another one, a layer with its settings or of a kind that is asked for, or layers in a list or a dict."""
+"""Pattern of the source of a function that returns another one, a layer with its settings or of the kind that a text names, or layers in a list or a dict."""
 
 PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_|seq_|attention_|attn_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""
