@@ -545,6 +545,39 @@ def relu(x):
     assert [each.subject for each in check_file(tmp_path / "mine.py")] == ["relu"]
 
 
+def test_a_function_that_returns_the_layer_of_a_kind_is_no_part(tmp_path):
+    text = """
+class Gelu:
+    pass
+
+class Gated:
+    pass
+
+def make_ffn(config):
+    if config.kind == "gelu":
+        return Gelu(config)
+    return Gated(config)
+
+def relu(x):
+    return x.clip(0)
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert "make_ffn" not in [each.subject for each in check_file(tmp_path / "mine.py")]
+
+
+def test_a_class_of_the_name_of_a_schedule_is_not_said_to_be_deleted(tmp_path):
+    text = """
+class CosineScheduleWithLog:
+    def report(self):
+        return {}
+
+def relu(x):
+    return x.clip(0)
+"""
+    (tmp_path / "mine.py").write_text(text)
+    assert [each.subject for each in check_file(tmp_path / "mine.py")] == ["relu"]
+
+
 @pytest.mark.parametrize("name", ["PreNorm", "LayerNormalize"])
 def test_a_norm_before_a_given_layer_is_no_norm(name, tmp_path):
     text = f"""

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
-from headway.practice.diagnosis.reading.deferring import import_meta_kernels
+from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_kernels, prepare_flexible_attention
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Broken, Placeholder, broken, broken_imports, imported
@@ -67,6 +67,8 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
         if re.search(META_DEVICE, text):
             import_meta_kernels()
+        if FLEXIBLE in imported(ast.walk(tree)):
+            prepare_flexible_attention()
         run(module, tree)
         _set_absent_sizes(module, tree)
         _reset_precision()

@@ -70,11 +70,11 @@ AROUND_A_LAYER = (
 part of what it does."""
 
 READ_BY = {
-    "cosine_schedule": r"(?is)def \w+\(\s*(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
+    "cosine_schedule": r"(?is)def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
     "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
     "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
 }
-"""Parts that only functions are, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
+"""Parts of functions, and of classes that are called like one, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
@@ -321,11 +321,19 @@ OF_RESIDUAL = r"(?i)(with_?)?residual(_?wrapper)?"
 OF_FLASH = r"(?i)(causal_?|my_?)?flash_?((multi_?)?head_?|self_?|causal_?)*att(entio)?n(_?v?\d)?"
 """Pattern of the names of classes of attention that computes one block of keys after another."""
 
-MEANT_IF_CORRECT = ((OF_LINEAR, ("linear",)), (OF_RESIDUAL, ("residual",)), (OF_FLASH, ("causal_self_attention", "multi_head_attention")))
+OF_EXPERT = r"(?i)\w*expert(_?(ffn|mlp|layer|net(work)?))?\d*"
+"""Pattern of the names of classes of one expert of a mixture."""
+
+MEANT_IF_CORRECT = (
+    (OF_LINEAR, ("linear",)),
+    (OF_RESIDUAL, ("residual",)),
+    (OF_FLASH, ("causal_self_attention", "multi_head_attention")),
+    (OF_EXPERT, ("gated_feed_forward", "feed_forward")),
+)
 
 
 def as_correct(subject: Subject) -> Exercise | None:
-    """Return the first exercise that the name of a class may mean as which it is correct: of linear layers, residual connections, flash attention."""
+    """Return the first exercise that the name of a class may mean as which it is correct: of linear layers, residual connections, flash attention, experts."""
     if not inspect.isclass(subject.value):
         return None
     return _first_correct(subject, [part for pattern, parts in MEANT_IF_CORRECT if re.fullmatch(pattern, subject.name) for part in parts])

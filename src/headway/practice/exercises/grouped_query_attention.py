@@ -23,6 +23,7 @@ from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPT
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
+from headway.practice.recipes.query_norms import NORMED
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, OF_OTHER_HEADS, PADDED, PADDING, SINGLE, UNBATCHED, Draw, with_biases
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
@@ -219,6 +220,7 @@ EXERCISE = Exercise(
         GROUPED_WRAPPED,
         POSITIONS_FIRST,
         ROTATED,
+        NORMED,
         CAUSAL,
         RETURNS,
     ),

@@ -13,6 +13,9 @@ from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, is_of_byte_pairs
 from headway.practice.names import NO_FUNCTION, means
 
+OF_FUNCTIONS = ("cosine_schedule", "gradient_clipping", "rotate_half")
+"""Parts that functions are, whose names also mean other classes."""
+
 MAX_CHARS = 2_000_000
 OF_JAX = ("flax", "equinox")
 """Libraries of modules that import JAX."""
@@ -31,7 +34,7 @@ class Facts:
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, classes of fields alone, tests, methods, functions that return a layer or show a part,
-               classifiers, and codes of single characters
+               classifiers, codes of single characters, and classes with the name of a function's part
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
@@ -79,6 +82,7 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name in functions if re.match(NO_FUNCTION, name.rpartition(".")[2], re.IGNORECASE)}
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
+    optional |= {name for name in classes if any(means(name, part) for part in OF_FUNCTIONS)}
     if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {

@@ -36,14 +36,19 @@ def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_proj
     return {"query": x, "key": x, "value": x, **weights, "value_weight": unit, "output_weight": unit, **heads}
 
 
-def read_weights(answer: Any, inputs: Inputs, row: int = -1) -> tuple[Any, Any] | None:
-    """Return one query's attention weights of each head, as far as the output shows them, and the raw scores of the same keys."""
+def read_weights(
+    answer: Any, inputs: Inputs, row: int = -1, before: Callable[[Any], Any] = lambda vectors: vectors
+) -> tuple[Any, Any] | None:
+    """Return one query's attention weights of each head, as far as the output shows them, and the raw scores of the same keys.
+
+    before   what is computed from queries and keys before their scores
+    """
     x, num_heads = inputs["query"], inputs.get("num_heads", 1)
     if isinstance(answer, Raised) or numpy.shape(answer) != inputs["value"].shape:
         return None
     shown = numpy.asarray(answer, numpy.float64).reshape(-1, *x.shape[-2:])[-1, row].reshape(num_heads, -1)
     firsts = {part: inputs[part].reshape(-1, *x.shape[-2:])[0] for part in ("query", "key")}
-    query, key = (split(project(first, inputs.get(f"{part}_weight"), None), num_heads) for part, first in firsts.items())
+    query, key = (before(split(project(first, inputs.get(f"{part}_weight"), None), num_heads)) for part, first in firsts.items())
     scores = (query[:, row][:, None] @ numpy.swapaxes(key, -1, -2))[:, 0, 2:].reshape(num_heads, num_heads, -1)
     return shown, scores[numpy.arange(num_heads), numpy.arange(num_heads)]
 
@@ -52,15 +57,20 @@ FORMS = ((True, False), (False, False), (True, True), (False, True))
 """Forms of the inputs, most frequent first: with a batch axis, and with the projection in the function."""
 
 
-def slope(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Callable[[Any], list[tuple[Inputs, float]]]:
-    """Return a measurement of the scale: the increase of the weights' logarithm per unit of raw score."""
+def slope(
+    num_heads: tuple[int | None, ...], *, is_grouped: bool = False, before: Callable[[Any], Any] = lambda vectors: vectors
+) -> Callable[[Any], list[tuple[Inputs, float]]]:
+    """Return a measurement of the scale: the increase of the weights' logarithm per unit of raw score.
+
+    before   what is computed from queries and keys before their scores
+    """
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         measured = []
         for heads, head_dim in zip(num_heads, (3, 5), strict=True):
             for is_batched, is_projected in FORMS:
                 inputs = revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected, is_grouped=is_grouped)
-                read = read_weights(ask(inputs), inputs)
+                read = read_weights(ask(inputs), inputs, before=before)
                 if read is None or not (read[0] > 0).all():
                     continue
                 logs, raw = (each - each.mean(-1, keepdims=True) for each in (numpy.log(read[0]), read[1]))

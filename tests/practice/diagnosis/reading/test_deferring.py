@@ -38,9 +38,18 @@ assert torch.export.export(linear, (torch.ones(2, 3),), dynamic_shapes=({0: Dim(
 EXPORTED_MODULE = """
 from torch.export.graph_signature import InputKind
 """
+FLEXIBLE = """
+from headway.practice.diagnosis.reading.deferring import prepare_flexible_attention
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+prepare_flexible_attention()
+x = torch.randn(1, 2, 5, 3, requires_grad=True)
+attended = flex_attention(x, x, x, block_mask=create_block_mask(lambda row, head, i, j: i >= j, 1, 1, 5, 5, device="cpu"))
+assert torch.allclose(attended, torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True), atol=1e-6)
+attended.sum().backward()
+"""
 
 
-@pytest.mark.parametrize("rest", [COMPILED, META, EXPORTED, EXPORTED_MODULE])
+@pytest.mark.parametrize("rest", [COMPILED, META, FLEXIBLE, EXPORTED, EXPORTED_MODULE])
 def test_the_compiler_the_export_and_the_meta_device_of_pytorch_are_imported_when_they_are_used(rest):
     pytest.importorskip("torch")
     subprocess.run([sys.executable, "-c", START + rest], check=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,8 +16,9 @@ from headway.practice.diagnosis.adapters.optimizer_settings import CONFIG
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.own_tensors import OWN
+from headway.practice.diagnosis.classes.samplers import joined
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, parameters_of
 from headway.practice.exercise import Exercise
 
 SEPARATOR = "__of__"
@@ -58,9 +60,14 @@ class ScheduleCall(Call):
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the call of a function whose settings all have roles; none for one that has numbers or settings of its own."""
-    if inspect.isclass(subject.value) or library in OWN:
+    """Return the call of a function whose settings all have roles; none for one that has numbers or settings of its own.
+
+    A class that is called with a step is a function of its settings and of the step.
+    """
+    function = _of_class(subject) if inspect.isclass(subject.value) else subject
+    if function is None or library in OWN:
         return []
+    subject = function
     configs = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
     bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
     if bound is None or not bound.takes("step"):
@@ -79,11 +86,29 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
     return [ScheduleCall(subject, binding, library, held=held, configs=tuple(configs))]
 
 
+OF_STEP = r"__call__|((get|compute|calc(ulate)?)_)?(lr|learning_rate|rate|value)(_(at|for))?(_step)?"
+"""Pattern of the name of a method that returns the rate of a step."""
+
+
+def _of_class(subject: Subject) -> Subject | None:
+    """Return a class with one method that takes a step as a function; None for others, and for one that reads numbers of its file."""
+    cls: Any = subject.value
+    names = [name for name, value in vars(cls).items() if re.fullmatch(OF_STEP, name) and inspect.isfunction(value)]
+    if len(names) != 1 or cls.__bases__ != (object,) or any(_variables(replace(subject, value=each)) for each in _methods(cls)):
+        return None
+    return joined(subject, parameters_of(getattr(cls, names[0]), is_bound=True), lambda **settings: getattr(cls(**settings), names[0]))
+
+
+def _methods(cls: type) -> list[Any]:
+    return [value for value in vars(cls).values() if inspect.isfunction(value)]
+
+
 def _variables(subject: Subject) -> list[str]:
     """Return the variables of its file that a function reads and that hold a number, or nothing."""
     around = {} if subject.module is None else vars(subject.module)
     read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
-    return [name for name in read if name in around and (around[name] is None or type(around[name]) in (int, float))]
+    found = {name: around[name] for name in read if name in around}
+    return [name for name, value in found.items() if value is None or (type(value) in (int, float) and value != math.pi)]
 
 
 def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
@@ -92,7 +117,8 @@ def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
         tree = ast.parse(textwrap.dedent(subject.own_source))
     except SyntaxError:
         return True
-    body = [node for statement in tree.body for each in getattr(statement, "body", ()) for node in ast.walk(each)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    body = [node for function in functions for each in function.body for node in ast.walk(each)]
     names = {node.id if isinstance(node, ast.Name) else node.attr for node in body if isinstance(node, ast.Name | ast.Attribute)}
     if any("warm" in name.lower() for name in names) and not binding.takes("warmup_steps"):
         return True

@@ -263,10 +263,23 @@ OF_IMPLEMENTATION = r"backend|impl(ementation)?$|kernel|engine"
 
 
 def _implementations(parameters: Sequence[inspect.Parameter], subject: Subject) -> dict[str, Any]:
-    """Return for each parameter that chooses between the implementations of an enumeration the first of them."""
+    """Return for each parameter that chooses between implementations the first of an enumeration, or the text that means the usual one."""
     chosen = [each for each in parameters if each.default is each.empty and re.search(OF_IMPLEMENTATION, snake(each.name))]
     kinds = {each.name: getattr(subject.module, str(getattr(each.annotation, "__name__", each.annotation)), None) for each in chosen}
-    return {name: next(iter(kind)) for name, kind in kinds.items() if inspect.isclass(kind) and issubclass(kind, Enum)}
+    listed = {name: next(iter(kind)) for name, kind in kinds.items() if inspect.isclass(kind) and issubclass(kind, Enum)}
+    usual = {each.name: _usual_kind(each.name, subject.own_source) for each in parameters if each.default is each.empty}
+    return {name: text for name, text in usual.items() if text is not None} | listed
+
+
+USUAL = r"exact|standard|full|vanilla|plain|dense|default|softmax|(scaled_?)?dot(_?product)?|eager|naive"
+"""Pattern of the texts that mean a part without changes among those that a required parameter is compared with."""
+
+
+@cache
+def _usual_kind(name: str, source: str) -> str | None:
+    """Return the first of the texts that a source compares a parameter with and that means the usual form of a part; None without one."""
+    compared = re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.lower\(\))? *(?:==|(?:not +)?in\b) *([^\n:]*)", source)
+    return next((text for text in re.findall(r"['\"](\w+)['\"]", " ".join(compared)) if re.fullmatch(USUAL, text, re.IGNORECASE)), None)
 
 
 def _may_be_layer(parameter: inspect.Parameter, subject: Subject) -> bool:

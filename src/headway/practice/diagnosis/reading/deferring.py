@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 COMPILER, EXPORT, META_KERNELS = "torch._dynamo", "torch.export", "torch._meta_registrations"
 PACKAGES = (COMPILER, EXPORT)
 """Packages that are put off; a module of one of them needs the whole."""
+FLEXIBLE = "torch.nn.attention.flex_attention"
 
 
 def defer_compiler() -> None:
@@ -28,6 +30,16 @@ def defer_compiler() -> None:
 def import_meta_kernels() -> None:
     """Import the kernels of PyTorch's meta device now if they were put off."""
     _run(META_KERNELS)
+
+
+def prepare_flexible_attention() -> None:
+    """Import now what PyTorch's flexible attention imports when it is called, and let it compute gradients on the processor, as it can in eager mode.
+
+    Effects   replaces its check of the device, which refuses arrays with gradients on the processor
+    """
+    _run(COMPILER)
+    import_module(f"{COMPILER}.utils")
+    vars(import_module(FLEXIBLE)).update(_validate_device=lambda *operands: None)
 
 
 def _run(name: str) -> None:

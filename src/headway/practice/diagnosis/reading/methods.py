@@ -92,8 +92,11 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\
 CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
 """Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
 
-OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
-"""Pattern of the source of a function that returns another one, a layer of a library with its settings, or layers in a list or a dict."""
+OF_FACTORY = (
+    r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
+    r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
+)
+"""Pattern of the source of a function that returns another one, a layer with its settings or of the kind that a text names, or layers in a list or a dict."""
 
 PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_|seq_|attention_|attn_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""

@@ -266,12 +266,15 @@ def _all_candidates(search: Search, searches: Sequence[Search], *, is_doubted: b
 
 
 def _is_of_option(change: Change, trial: Trial) -> bool:
-    """Return True for the default of a function's parameter that the part does not have: it is an option of the function, such as a penalty."""
-    if trial.call.is_instance or not isinstance(change.parent, ast.arguments) or change.index is None:
+    """Return True for the default of a parameter that the part does not have: it is an option, such as a penalty, or a flag of a class."""
+    if not isinstance(change.parent, ast.arguments) or change.index is None:
         return False
-    given = change.parent
+    given, call = change.parent, trial.call
     named = given.kwonlyargs if change.field == "kw_defaults" else [*given.posonlyargs, *given.args][-len(given.defaults) :]
-    return change.field in ("defaults", "kw_defaults") and named[change.index].arg not in trial.call.binding.role_of
+    if not isinstance(call, InstanceCall):
+        return not call.is_instance and named[change.index].arg not in call.binding.role_of
+    is_flag = isinstance(change.old, ast.Constant) and isinstance(change.old.value, bool)
+    return is_flag and named[change.index].arg not in {**call.construction.constructor.role_of, **call.construction.forward.role_of}
 
 
 def _is_uneven(trial: Trial) -> bool:
