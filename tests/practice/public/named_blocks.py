@@ -31,7 +31,108 @@ class MultiHeadAttentionBlock(nn.Module):
         return self.w_o((self.dropout(scores.softmax(dim=-1)) @ value).transpose(1, 2).flatten(2))
 """
 
+FIRST_POSITIONS = """
+import math
+
+import torch
+from torch import nn
+
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, embed_size, max_len):
+        super().__init__()
+        self.root = math.sqrt(embed_size)
+        waves = torch.arange(max_len)[:, None] / 10000.0 ** (torch.arange(0, embed_size, 2) / embed_size)
+        pe = torch.stack((waves.sin(), waves.cos()), dim=-1).flatten(1)
+        pe = pe.unsqueeze(1)
+        self.register_buffer("pe", pe)
+
+    def forward(self, x):
+        seq_len = x.size(0)
+        return x * self.root + self.pe[:seq_len, :]
+"""
+
+PENALTIES = """
+import torch
+
+
+def no_repeats(ids, size):
+    start = tuple(ids[len(ids) - size + 1 :])
+    grams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)] if size else []
+    return {gram[-1] for gram in grams if gram[:-1] == start}
+
+
+def sample_next_token(logits, temperature, top_k, generated_ids, repetition_penalty, banned_tokens):
+    seen = torch.unique(generated_ids)
+    logits = logits.clone()
+    logits[..., seen] = torch.where(logits[..., seen] < 0, logits[..., seen] * repetition_penalty, logits[..., seen] / repetition_penalty)
+    if banned_tokens:
+        logits[..., torch.tensor(sorted(banned_tokens))] = float("-inf")
+    if temperature <= 0:
+        return logits.argmax(dim=-1, keepdim=True)
+    logits = logits / temperature
+    least = torch.topk(logits, top_k).values[..., -1:]
+    return torch.multinomial(logits.masked_fill(logits < least, float("-inf")).softmax(-1), 1)
+
+
+@torch.no_grad()
+def generate(model, prompt_token_ids, max_new_tokens, temperature, top_k, repetition_penalty, no_repeat_ngram_size, eos_token_id, stop_on_eos):
+    ids = torch.tensor(prompt_token_ids)[None]
+    for _ in range(max_new_tokens):
+        logits = model(ids[:, -model.config.max_seq_len :])[:, -1]
+        banned = no_repeats(ids[0].tolist(), no_repeat_ngram_size)
+        token = sample_next_token(logits, temperature, top_k, ids[0], repetition_penalty, banned)
+        ids = torch.cat([ids, token], dim=1)
+        if stop_on_eos and token.item() == eos_token_id:
+            break
+    return ids[0].tolist()
+
+
+def resolve_generation_tokenizer(config, override=None):
+    return override or config["tokenizer"]
+"""
+
+TRANSLATION = """
+import torch
+
+
+def causal_mask(size):
+    return torch.tril(torch.ones(1, size, size, dtype=torch.bool))
+
+
+def greedy_decode(model, source, source_msk, tokenizer_src, tokenizer_tgt, max_len, device):
+    sos_idx, eos_idx = tokenizer_tgt.token_to_id("[SOS]"), tokenizer_tgt.token_to_id("[EOS]")
+    memory = model.encode(source, source_msk)
+    ids = torch.full((1, 1), sos_idx).type_as(source)
+    while ids.size(1) < max_len:
+        output = model.decode(memory, source_msk, ids, causal_mask(ids.size(1)))
+        token = model.proj_out(output[:, -1]).argmax(dim=-1, keepdim=True)
+        ids = torch.cat([ids, token], dim=1)
+        if token.item() == eos_idx:
+            break
+    return ids.squeeze(0)
+"""
+
+GENERATOR = """
+import torch
+
+
+def sample(logits, temperature, top_k, generator):
+    logits = logits / temperature
+    least = torch.topk(logits, top_k).values[..., -1:]
+    return torch.multinomial(torch.softmax(logits.masked_fill(logits < least, float("-inf")), -1), 1, generator=generator)
+"""
+
 PROGRAMS = (
+    Program(
+        "PositionalEncoding", "sinusoidal_positions", FIRST_POSITIONS, (("embed_size, 2) / embed_size", "embed_size, 2) / 2 / embed_size"),)
+    ),
+    Program("sample_next_token", "sample", PENALTIES, ((" / temperature\n", " * temperature\n"), ("[..., -1:]", "[..., :1]"))),
+    Program("generate", "generate", PENALTIES, (("[:, -1]", "[:, 0]"), ("token], dim=1", "ids[:, :1]], dim=1"))),
+    Program(
+        "greedy_decode", "generate", TRANSLATION, (("(output[:, -1])", "(output[:, 0])"), ("if token.item() ==", "if not token.item() =="))
+    ),
+    Program("sample", "sample", GENERATOR, ((" / temperature", ""),)),
     Program(
         "MultiHeadAttentionBlock",
         "multi_head_attention",

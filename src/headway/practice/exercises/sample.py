@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Mistake, Probe, Step, optional
+from headway.practice.exercise import QUIET, Convention, Inputs, Mistake, Probe, Step, optional
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
@@ -136,6 +136,11 @@ MODEL = Convention(
 """A function that takes a model and token ids, and samples from the logits at the last position."""
 
 
+def _none_before(inputs: Inputs) -> numpy.ndarray:
+    """Return the ids of the tokens before those that are sampled, of which there are none, so that no penalty has an effect."""
+    return numpy.zeros((*inputs["logits"].shape[:-1], 0), numpy.int64) if "logits" in inputs else numpy.zeros((1, 0), numpy.int64)
+
+
 GREEDY = optional(
     Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"),
     Convention(TEXTS["greedy"], steps={"draw": largest}, source=r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)[\s\S]*greedy"),
@@ -178,6 +183,10 @@ EXERCISE = distributions.SAMPLER(
         ROLES("do_sample", neutral=True),
         ROLES("num_draws", neutral=1),
         *ROLES.each("model", "prompt"),
+        ROLES("previous_tokens", neutral=_none_before),
+        ROLES("banned_tokens", neutral=frozenset()),
+        ROLES("repetition_penalty", neutral=1.0, off=1.0),
+        *(ROLES(name, neutral=0.0, off=0.0) for name in ("presence_penalty", "frequency_penalty")),
     ),
     probes=probes,
     mistakes=MISTAKES,

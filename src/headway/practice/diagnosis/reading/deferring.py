@@ -16,7 +16,7 @@ def defer_compiler() -> None:
     """Put off the imports of PyTorch's compiler and of the kernels of its meta device, in this process and its forks.
 
     Each module is run when an attribute of it is read that it does not have yet. Optimizers use two functions of the compiler, which do nothing
-    in functions that are not compiled: these are there at once.
+    in functions that are not compiled: these are there at once, and so are generators of random numbers, whose metaclass those kernels set.
 
     Effects   adds a finder to sys.meta_path
     """
@@ -69,6 +69,8 @@ class _Deferred(Loader):
         vars(module)["__getattr__"] = missing
         if module.__name__ == COMPILER:
             vars(module).update(disable=_disable, graph_break=_break_graph)
+        if module.__name__ == META_KERNELS:
+            _allow_generators()
 
     def run(self, module: ModuleType) -> None:
         """Run the module with its own loader, once; the compiler needs the kernels of the meta device."""
@@ -79,6 +81,13 @@ class _Deferred(Loader):
         if module.__name__ == COMPILER:
             _run(META_KERNELS)
         self._loader.exec_module(module)
+
+
+def _allow_generators() -> None:
+    """Set the metaclass of PyTorch's generators, which the kernels of the meta device set, and without which no generator can be made."""
+    core, bases = sys.modules.get("torch._C"), sys.modules.get("torch._opaque_base")
+    if hasattr(core, "_set_generator_metaclass") and bases is not None:
+        core._set_generator_metaclass(bases.OpaqueBaseMeta)
 
 
 def _disable(function: Callable[..., Any], *settings: Any, **named: Any) -> Callable[..., Any]:
