@@ -31,6 +31,7 @@ from tests.practice.public import (
     makers_and_guards,
     masks_and_positions,
     modes_and_axes,
+    named_blocks,
     named_otherwise,
     named_values,
     noise_and_padding,
@@ -104,6 +105,7 @@ MODULES = (
     gradients_and_rates,
     makers_and_guards,
     returned_changes,
+    named_blocks,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

@@ -123,7 +123,73 @@ def sample(logits, temperature, top_k, generator):
     return torch.multinomial(torch.softmax(logits.masked_fill(logits < least, float("-inf")), -1), 1, generator=generator)
 """
 
+FIFTY = """
+import torch
+
+
+class Sampler:
+    def __init__(self, temperature=1.0, top_k=50):
+        self.temperature, self.top_k = temperature, top_k
+
+    def sample(self, logits):
+        if self.temperature == 0:
+            return logits.argmax(dim=-1, keepdim=True)
+        probs = torch.softmax(logits / self.temperature, dim=-1)
+        best, ids = torch.topk(probs, self.top_k)
+        return torch.gather(ids, -1, torch.multinomial(best, 1))
+"""
+
+WITH_FOUR_AXES = """
+import math
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_head):
+        super().__init__()
+        self.n_head = n_head
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (layer(x).unflatten(-1, (self.n_head, -1)).transpose(1, 2) for layer, x in ((self.q, query), (self.k, key), (self.v, value)))
+        scores = q @ k.mT / math.sqrt(q.size(-1))
+        if mask is not None:
+            if mask.dim() == 4:
+                scores = scores.masked_fill(mask == 0, -1e9)
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_head, d_ff):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, n_head)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, src_mask=None):
+        x = self.norm1(x + self.self_attn(x, x, x, src_mask))
+        return self.norm2(x + self.feed_forward(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, n_head, d_ff):
+        super().__init__()
+        self.self_attn, self.cross_attn = MultiHeadAttention(d_model, n_head), MultiHeadAttention(d_model, n_head)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(d_model), nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x, memory, tgt_mask=None, memory_mask=None):
+        x = self.norm1(x + self.self_attn(x, x, x, tgt_mask))
+        x = self.norm2(x + self.cross_attn(x, memory, memory, memory_mask))
+        return self.norm3(x + self.feed_forward(x))
+"""
+
 PROGRAMS = (
+    Program("Sampler", "sample", FIFTY, (("(best, 1)", "(torch.ones_like(best), 1)"),)),
+    Program("EncoderLayer", "encoder_layer", WITH_FOUR_AXES, (("(x, x, x, src_mask)", "(x, x, x)"),)),
+    Program("DecoderLayer", "decoder_layer", WITH_FOUR_AXES, (("memory, memory, memory_mask)", "memory, memory, tgt_mask)"),)),
     Program(
         "PositionalEncoding", "sinusoidal_positions", FIRST_POSITIONS, (("embed_size, 2) / embed_size", "embed_size, 2) / 2 / embed_size"),)
     ),

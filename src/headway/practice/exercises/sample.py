@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -136,6 +137,12 @@ MODEL = Convention(
 """A function that takes a model and token ids, and samples from the logits at the last position."""
 
 
+def vocab_size(inputs: Inputs) -> int:
+    """Return the number of tokens, of which top-k then keeps all."""
+    logits = inputs["logits"] if "logits" in inputs else inputs["model"].logits
+    return int(logits.shape[-1]) if hasattr(logits, "shape") else len(logits)
+
+
 def _none_before(inputs: Inputs) -> numpy.ndarray:
     """Return the ids of the tokens before those that are sampled, of which there are none, so that no penalty has an effect."""
     return numpy.zeros((*inputs["logits"].shape[:-1], 0), numpy.int64) if "logits" in inputs else numpy.zeros((1, 0), numpy.int64)
@@ -175,7 +182,7 @@ EXERCISE = distributions.SAMPLER(
     roles=(
         distributions.LOGITS,
         distributions.TEMPERATURE,
-        required(distributions.TOP_K),
+        replace(required(distributions.TOP_K), off=vocab_size),
         required(distributions.TOP_P),
         distributions.RNG,
         distributions.AXIS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -90,8 +91,18 @@ def _allow_generators() -> None:
         core._set_generator_metaclass(bases.OpaqueBaseMeta)
 
 
-def _disable(function: Callable[..., Any], *settings: Any, **named: Any) -> Callable[..., Any]:
-    return function
+class _Disabled(ContextDecorator):
+    """A context without effect, which is a decorator as well: `with torch._dynamo.disable():`."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing."""
+
+
+def _disable(function: Callable[..., Any] | None = None, *settings: Any, **named: Any) -> Callable[..., Any]:
+    return _Disabled() if function is None else function
 
 
 def _break_graph(*settings: Any, **named: Any) -> None:
