@@ -186,7 +186,18 @@ class DecoderLayer(nn.Module):
         return self.norm3(x + self.feed_forward(x))
 """
 
+CACHED = """
+from collections import Counter
+from functools import lru_cache
+
+
+@lru_cache(maxsize=1024)
+def get_stats(ids):
+    return Counter(zip(ids, ids[1:]))
+"""
+
 PROGRAMS = (
+    Program("get_stats", "pair_counts", CACHED, (("ids[1:]", "ids[2:]"),)),
     Program("Sampler", "sample", FIFTY, (("(best, 1)", "(torch.ones_like(best), 1)"),)),
     Program("EncoderLayer", "encoder_layer", WITH_FOUR_AXES, (("(x, x, x, src_mask)", "(x, x, x)"),)),
     Program("DecoderLayer", "decoder_layer", WITH_FOUR_AXES, (("memory, memory, memory_mask)", "memory, memory, tgt_mask)"),)),

@@ -38,7 +38,7 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
 
 
 def _leaves_out_field(repair: Repair, trial: Trial) -> bool:
-    """Return True if a repair leaves out what reads a field that a class of another file of the author lacks, or a model that stands for the author's.
+    """Return True if a repair leaves out what reads a field that a class of another file of the author lacks, or a model given in place of the author's.
 
     The mistake may be in the class; the author's model may have the field.
     """

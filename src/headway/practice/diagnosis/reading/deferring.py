@@ -87,8 +87,9 @@ class _Deferred(Loader):
 def _allow_generators() -> None:
     """Set the metaclass of PyTorch's generators, which the kernels of the meta device set, and without which no generator can be made."""
     core, bases = sys.modules.get("torch._C"), sys.modules.get("torch._opaque_base")
-    if hasattr(core, "_set_generator_metaclass") and bases is not None:
-        core._set_generator_metaclass(bases.OpaqueBaseMeta)
+    set_metaclass = getattr(core, "_set_generator_metaclass", None)
+    if set_metaclass is not None and bases is not None:
+        set_metaclass(bases.OpaqueBaseMeta)
 
 
 class _Disabled(ContextDecorator):
