@@ -31,6 +31,7 @@ from tests.practice.public import (
     makers_and_guards,
     masks_and_positions,
     modes_and_axes,
+    named_blocks,
     named_otherwise,
     named_values,
     noise_and_padding,
@@ -106,6 +107,7 @@ MODULES = (
     makers_and_guards,
     returned_changes,
     norms_and_kinds,
+    named_blocks,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]

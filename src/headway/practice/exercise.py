@@ -41,7 +41,8 @@ class Role:
     held_as        words that identify it in an attribute name once words such as proj, linear and weight are removed:
                    "q" for W_q and q_proj.weight
     is_submodule   True for a ready-made submodule passed to a constructor; size_of then returns its specification
-    off            number without effect, passed in place of a default that is another number if the probe has no such operand
+    off            number without effect, passed in place of a default that is another number if the probe has no such operand; or a function
+                   of the inputs that returns it, whose name a note has
     may_change     True if a correct function may modify it in place, such as counts that it adds to
     """
 

@@ -38,14 +38,22 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
 
 
 def _leaves_out_field(repair: Repair, trial: Trial) -> bool:
-    """Return True if a repair leaves out what reads a field that a class of another file of the author lacks: the mistake may be there."""
+    """Return True if a repair leaves out what reads a field that a class of another file of the author lacks, or a model given in place of the author's.
+
+    The mistake may be in the class; the author's model may have the field.
+    """
     subject = trial.call.subject
     errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
     owners = [each.obj for each in errors if inspect.isclass(each.obj) and each.obj.__module__.partition(".")[0] not in OTHERS]
-    held = [each.__name__ for each in owners if each.__module__ != subject.value.__module__]
+    patterns = [rf"\b{each.__name__}\." for each in owners if each.__module__ != subject.value.__module__]
+    patterns += [rf"\.{each.name}\b" for each in errors if type(each.obj).__module__.startswith(STAND_INS)]
     kept = " ".join(each.replacement for each in repair.edits)
     replaced = " ".join(replaced_text(subject.text, each) for each in repair.edits if each.cell is None)
-    return any(len(re.findall(rf"\b{name}\.", replaced)) > len(re.findall(rf"\b{name}\.", kept)) for name in held)
+    return any(len(re.findall(pattern, replaced)) > len(re.findall(pattern, kept)) for pattern in patterns)
+
+
+STAND_INS = "headway.practice.recipes."
+"""Start of the names of the modules of models and tokenizers that a function is given in place of its author's."""
 
 
 def _makes_function(call: Call) -> bool:

@@ -284,7 +284,7 @@ FORMS = (
         ("encoder_stack",),
     ),
     (OF_TWO_LAYERS, ("feed_forward", "gated_feed_forward")),
-    (OF_ATTENTION, ("causal_self_attention", "self_attention", "multi_head_attention")),
+    (OF_ATTENTION, ("causal_self_attention", "multi_head_attention", "self_attention")),
 )
 """Patterns of the source of classes of any name, and the parts that they may be: what embeds token ids; what has an attention and a
 feed-forward; what has embeddings and an encoder, and no output layer of a language model; what has two linear layers and an activation;

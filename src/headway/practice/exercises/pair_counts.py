@@ -163,6 +163,9 @@ EXERCISE = Exercise(
         (
             Convention(decode=_plain),
             Convention(
+                encode=lambda inputs: inputs | {"ids": tuple(inputs["ids"])}, decode=_plain, source=r"@(functools\.)?(lru_)?cache\b"
+            ),
+            Convention(
                 TEXTS["set_of_pairs"], decode=_once, steps={"finish": lambda counts: dict.fromkeys(counts, 1)}, source=r"\bset\(|\{\("
             ),
             *(Convention(TEXTS["takes_words"], encode, _per_word, source=WORDS) for encode in WITH_COUNTS),

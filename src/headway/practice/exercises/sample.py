@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Mistake, Probe, Step, optional
+from headway.practice.exercise import QUIET, Convention, Inputs, Mistake, Probe, Step, optional
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
@@ -136,6 +137,17 @@ MODEL = Convention(
 """A function that takes a model and token ids, and samples from the logits at the last position."""
 
 
+def vocab_size(inputs: Inputs) -> int:
+    """Return the number of tokens, of which top-k then keeps all."""
+    logits = inputs["logits"] if "logits" in inputs else inputs["model"].logits
+    return int(logits.shape[-1]) if hasattr(logits, "shape") else len(logits)
+
+
+def _none_before(inputs: Inputs) -> numpy.ndarray:
+    """Return the ids of the tokens before those that are sampled, of which there are none, so that no penalty has an effect."""
+    return numpy.zeros((*inputs["logits"].shape[:-1], 0), numpy.int64) if "logits" in inputs else numpy.zeros((1, 0), numpy.int64)
+
+
 GREEDY = optional(
     Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"),
     Convention(TEXTS["greedy"], steps={"draw": largest}, source=r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)[\s\S]*greedy"),
@@ -170,7 +182,7 @@ EXERCISE = distributions.SAMPLER(
     roles=(
         distributions.LOGITS,
         distributions.TEMPERATURE,
-        required(distributions.TOP_K),
+        replace(required(distributions.TOP_K), off=vocab_size),
         required(distributions.TOP_P),
         distributions.RNG,
         distributions.AXIS,
@@ -178,6 +190,10 @@ EXERCISE = distributions.SAMPLER(
         ROLES("do_sample", neutral=True),
         ROLES("num_draws", neutral=1),
         *ROLES.each("model", "prompt"),
+        ROLES("previous_tokens", neutral=_none_before),
+        ROLES("banned_tokens", neutral=frozenset()),
+        ROLES("repetition_penalty", neutral=1.0, off=1.0),
+        *(ROLES(name, neutral=0.0, off=0.0) for name in ("presence_penalty", "frequency_penalty")),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -219,7 +219,7 @@ SHAPE_OF_BATCH = r"[\[(] *(batch\w*|bs|b|n) *[,x×] *(seq\w*|src\w*|tgt\w*|\w*le
 
 AXIS_OF_ONE = (
     r"zeros\(\(?[\w.]+, *1, *[\w.]+\)|\[: *\w+\.(size\(0\)|shape\[0\])\]\.unsqueeze\(1\)"
-    r"|\b(pe|\w*(emb|enc|table)\w*) *= *[\w.]+\.unsqueeze\((-2|1)\)[\s\S]*\[: *\w+\.(size\(0\)|shape\[0\])"
+    r"|\b(pe|\w*(emb|enc|table)\w*) *= *[\w.]+\.unsqueeze\((-2|1)\)[\s\S]*(\[: *|\blen\w* *= *|_len\w* *= *)\w+\.(size\(0\)|shape\[0\])"
 )
 """Pattern of a table with an axis of one after the positions, for a batch."""
 

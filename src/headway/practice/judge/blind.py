@@ -57,7 +57,7 @@ def _without_answers(exercise: Exercise) -> Exercise:
 def _needed(exercise: Exercise) -> Iterable[Any]:
     yield from (adapter(each) for each in (exercise.calls, exercise.class_calls) if each)
     yield from [with_model] if exercise.name in LOSSES else []
-    yield from ((role.neutral, role.size_of, role.size_override) for role in exercise.roles)
+    yield from ((role.neutral, role.off, role.size_of, role.size_override) for role in exercise.roles)
     yield from ((each.encode, each.reads, each.by_number) for group in exercise.conventions for each in group)
     yield from (probe.inputs for probe in exercise.probes())
 

@@ -141,10 +141,9 @@ class Settled:
             if is_simple and _is_one(self._said(each, ask, self.simple or {}), self._right_when_simple):
                 return [each]
             is_answered |= hidden is not None
-            if _is_one(hidden, right):
-                return [each]
-            if any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
-                if self._has_effect(each, ask, hidden, bare):
+            is_right = _is_one(hidden, right)
+            if is_right or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
+                if (is_right or self._has_effect(each, ask, hidden, bare)) and not self._ignores_pairs(each, ask, bare):
                     return [each]
                 ignoring.append(each)  # of another form, the mask may have an effect
             elif each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
@@ -177,6 +176,13 @@ class Settled:
     def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
         inputs = convention.encode(self.example | masks)
         return None if inputs is None else _answer_of(ask, inputs)
+
+    def _ignores_pairs(self, convention: Convention, ask: Ask, bare: Any) -> bool:
+        """Return True if a mask of (queries, keys) in this form has no effect: a function may apply masks with an axis of heads only."""
+        if bare is None or self.of_pairs is None:
+            return False
+        hidden = self._said(convention, ask, self.of_pairs.hiding)
+        return hidden is not None and is_same(hidden, bare, precision(bare))
 
     def _has_effect(self, convention: Convention, ask: Ask, hidden: Any, bare: Any) -> bool:
         """Return True if an output differs from that without a mask, or for a function that needs one, with a mask that hides nothing."""

@@ -20,7 +20,8 @@ SOURCE = numpy.array([[3, 8, 1, 5]])
 """The text that a translator is given."""
 
 OF_HEAD = (
-    r"generator|proj(ect(ion)?)?(_layer)?|linear(_layer)?|fc(_out)?|out(put)?(_(proj(ection)?|layer|linear))?|(lm_)?head|to_logits|unembed"
+    r"(final_|output_|out_|vocab_|lm_|to_)?(generator|proj(ect(ion)?)?|linear|fc|out(put)?|dense|head|logits|vocab|classifier|unembed(ding)?)"
+    r"(_(layer|proj(ection)?|linear|head|out(put)?|fc|vocab|logits))?"
 )
 """Pattern of the names of an output head."""
 

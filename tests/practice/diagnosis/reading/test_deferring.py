@@ -17,6 +17,9 @@ linear = torch.nn.Linear(3, 4)
 optimizer = torch.optim.AdamW(linear.parameters(), lr=0.1)
 linear(torch.ones(2, 3)).sum().backward()
 optimizer.step()
+with torch._dynamo.disable():
+    assert torch._dynamo.disable()(abs)(-1) == torch._dynamo.disable(abs)(-1) == 1
+torch.multinomial(torch.ones(4), 1, generator=torch.Generator().manual_seed(0))
 assert not {"torch._refs", "torch._dynamo.eval_frame", "torch.export.dynamic_shapes"} & {*sys.modules}
 """
 COMPILED = """

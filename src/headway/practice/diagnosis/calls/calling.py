@@ -209,7 +209,8 @@ class Call:
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the inputs under the function's parameter names, as arrays of its library."""
         self._check_ranks(inputs)
-        off = {name: role.off for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
+        switched = {name: role for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
+        off = {name: role.off(inputs) if callable(role.off) else role.off for name, role in switched.items()}
         return off | {
             name: self._argument(name, inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
@@ -280,7 +281,9 @@ class Call:
         """Return notes on how the function was called: the options that were turned off."""
         role_of = self.binding.role_of
         return tuple(
-            TEXTS["switched_off"].format(name=name.removeprefix(CONSTRUCTOR_PREFIX), value=role_of[name].off)
+            TEXTS["switched_off"].format(
+                name=name.removeprefix(CONSTRUCTOR_PREFIX), value=getattr(role_of[name].off, "__name__", role_of[name].off)
+            )
             for name in sorted(self.switched_names)
         ) + ((TEXTS["writes_into_inputs"],) if self.is_in_place else ())
 

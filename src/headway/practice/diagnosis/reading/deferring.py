@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -20,7 +21,7 @@ def defer_compiler() -> None:
     """Put off the imports of PyTorch's compiler, its export and the kernels of its meta device, in this process and its forks.
 
     Each module is run when an attribute of it is read that it does not have yet. Optimizers use two functions of the compiler, which do nothing
-    in functions that are not compiled: these are there at once.
+    in functions that are not compiled: these are there at once, and so are generators of random numbers, whose metaclass those kernels set.
 
     Effects   adds a finder to sys.meta_path
     """
@@ -84,6 +85,8 @@ class _Deferred(Loader):
         vars(module)["__getattr__"] = missing
         if module.__name__ == COMPILER:
             vars(module).update(disable=_disable, graph_break=_break_graph)
+        if module.__name__ == META_KERNELS:
+            _allow_generators()
 
     def run(self, module: ModuleType) -> None:
         """Run the module with its own loader, once; the compiler needs the kernels of the meta device."""
@@ -96,8 +99,26 @@ class _Deferred(Loader):
         self._loader.exec_module(module)
 
 
-def _disable(function: Callable[..., Any], *settings: Any, **named: Any) -> Callable[..., Any]:
-    return function
+def _allow_generators() -> None:
+    """Set the metaclass of PyTorch's generators, which the kernels of the meta device set, and without which no generator can be made."""
+    core, bases = sys.modules.get("torch._C"), sys.modules.get("torch._opaque_base")
+    set_metaclass = getattr(core, "_set_generator_metaclass", None)
+    if set_metaclass is not None and bases is not None:
+        set_metaclass(bases.OpaqueBaseMeta)
+
+
+class _Disabled(ContextDecorator):
+    """A context without effect, which is a decorator as well: `with torch._dynamo.disable():`."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing."""
+
+
+def _disable(function: Callable[..., Any] | None = None, *settings: Any, **named: Any) -> Callable[..., Any]:
+    return _Disabled() if function is None else function
 
 
 def _break_graph(*settings: Any, **named: Any) -> None:
