@@ -43,6 +43,7 @@ from tests.practice.public import (
     own_training,
     pieces,
     returned_changes,
+    schedules,
     settings,
     single_sequences,
     stacks,
@@ -104,6 +105,7 @@ MODULES = (
     gradients_and_rates,
     makers_and_guards,
     returned_changes,
+    schedules,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -112,7 +114,12 @@ MISTAKES += [
     for number, each in enumerate(PROGRAMS)
     if number % 3
     and each
-    in callers.PROGRAMS + casts_and_indices.PROGRAMS + modes_and_axes.PROGRAMS + makers_and_guards.PROGRAMS + returned_changes.PROGRAMS
+    in callers.PROGRAMS
+    + casts_and_indices.PROGRAMS
+    + modes_and_axes.PROGRAMS
+    + makers_and_guards.PROGRAMS
+    + returned_changes.PROGRAMS
+    + schedules.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

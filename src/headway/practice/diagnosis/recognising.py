@@ -17,7 +17,7 @@ from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY, READ_BY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
@@ -68,13 +68,6 @@ AROUND_A_LAYER = (
 )
 """Pattern of the source of what is given a layer, in its constructor, as a field or as an operand, and calls it: a norm before or after it is a
 part of what it does."""
-
-READ_BY = {
-    "cosine_schedule": r"(?is)def \w+\(\s*(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
-    "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
-    "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
-}
-"""Parts that only functions are, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""

@@ -1,23 +1,25 @@
-"""Calls of a function that returns the learning rate of a step, whose settings are operands, fields of a config, or variables of its file."""
+"""Calls of a schedule of the learning rate, whose settings are operands, fields of a config, or variables of its file."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from headway.practice.diagnosis.adapters.optimizer_settings import CONFIG
+from headway.practice.diagnosis.adapters.stepped_schedules import stepped_schedules
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Exercise
+from headway.practice.exercise import Exercise, Inputs
 
 SEPARATOR = "__of__"
 """Text between the names of a field and of its config, in the name of the parameter in place of the field."""
@@ -32,10 +34,12 @@ class ScheduleCall(Call):
 
     held    variables of the file that it reads settings from
     configs parameters that hold settings as fields
+    first   first step whose rate it gives
     """
 
     held: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    first: int = 0
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
@@ -43,6 +47,10 @@ class ScheduleCall(Call):
         own = [each for each in self.subject.parameters if each.name not in self.configs]
         others = [name for name in self.binding.role_of if name in self.held or SEPARATOR in name]
         return [*own, *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in others)]
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if the function has a parameter for every input, and gives the rate of the step."""
+        return super().fits(inputs) and inputs.get("step", self.first) >= self.first
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the variables set, and the fields in their configs."""
@@ -58,14 +66,24 @@ class ScheduleCall(Call):
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the call of a function whose settings all have roles; none for one that has numbers or settings of its own."""
-    if inspect.isclass(subject.value) or library in OWN:
+    """Return the calls of a schedule whose settings all have roles; none for one that has numbers or settings of its own."""
+    if library in OWN:
         return []
+    stepped = stepped_schedules(subject, exercise, library)
+    if stepped or inspect.isclass(subject.value):
+        variables = _variables(subject)
+        found = [replace(call, first=each.first) for each in stepped for call in _calls(each.subject, exercise, library, variables)]
+        return [*found]
+    return [*_calls(subject, exercise, library, _variables(subject))]
+
+
+def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequence[str]) -> list[ScheduleCall]:
+    """Return the call of a function, which reads these variables of its file."""
     configs = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
     bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
     if bound is None or not bound.takes("step"):
         return []
-    others = {name: name for name in _variables(subject)}
+    others = {name: name for name in variables}
     others |= {f"{key}{SEPARATOR}{name}": key for name in configs for key in re.findall(rf"\b{name}\.(\w+)", subject.own_source)}
     free = [role for role in exercise.roles if not bound.takes(role.name)]
     roles = {name: next((role for role in free if fits_name(key, role)), None) for name, key in others.items()}
@@ -80,10 +98,11 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
 
 
 def _variables(subject: Subject) -> list[str]:
-    """Return the variables of its file that a function reads and that hold a number, or nothing."""
+    """Return the variables of its file that a function reads and that hold a number other than pi, or nothing."""
     around = {} if subject.module is None else vars(subject.module)
     read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
-    return [name for name in read if name in around and (around[name] is None or type(around[name]) in (int, float))]
+    held = {name: around[name] for name in read if name in around}
+    return [name for name, value in held.items() if value is None or (type(value) in (int, float) and value != math.pi)]
 
 
 def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
@@ -92,7 +111,9 @@ def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
         tree = ast.parse(textwrap.dedent(subject.own_source))
     except SyntaxError:
         return True
-    body = [node for statement in tree.body for each in getattr(statement, "body", ()) for node in ast.walk(each)]
+    every = [node for statement in tree.body for each in getattr(statement, "body", ()) for node in ast.walk(each)]
+    of_parameters = {node for each in every if isinstance(each, ast.arguments) for node in each.defaults}
+    body = [node for node in every if node not in of_parameters]
     names = {node.id if isinstance(node, ast.Name) else node.attr for node in body if isinstance(node, ast.Name | ast.Attribute)}
     if any("warm" in name.lower() for name in names) and not binding.takes("warmup_steps"):
         return True
