@@ -45,6 +45,9 @@ MODELS = ("model", "llm", "lm")
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
+ENCODES = r"(?is)\A(?!.*(tri[ul]|causal|subsequent|decod))(?=.*\bself\.\w*encoder)(?=.*(\bpad|!= *0))"
+"""Pattern of the source of a model of an encoder that hides padding, and no later positions: it is no GPT."""
+
 SPLITS = r"(?i)heads?\b|shape\(|view\(|split|chunk|rearrange|einsum|linear|weight|proj|\bw_?[qkvo]"
 """Pattern of the body of an attention that splits into heads, or projects."""
 
@@ -96,6 +99,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not is_of_byte_pairs(subject.file_source):
         return None
+    if not likely and re.search(ENCODES, subject.own_source):
+        possible = [each for each in possible if each.name != "gpt2"]
     if is_of_codes(subject):
         return _first_correct(subject, [each.name for each in likely])
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]

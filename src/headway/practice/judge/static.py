@@ -176,7 +176,8 @@ def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             is_alias = isinstance(node.value, ast.Name | ast.Attribute | ast.Lambda | ast.Call)
-            yield from ((name, node.lineno) for target in targets for name in _names_in(target) if is_alias)
+            made = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""  # an instance: `Attention = Attention()`
+            yield from ((name, node.lineno) for target in targets for name in _names_in(target) if is_alias and name != made)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.asname or alias.name, node.lineno) for alias in node.names)
 

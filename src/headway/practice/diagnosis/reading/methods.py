@@ -92,8 +92,12 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\
 CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
 """Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
 
-OF_FACTORY = r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
-"""Pattern of the source of a function that returns another one, a layer of a library with its settings, or layers in a list or a dict."""
+OF_FACTORY = (
+    r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
+    r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
+)
+"""Pattern of the source of a function that returns another one, a layer of a library with its settings, layers in a list or a dict, or an instance
+that it makes: `build_attention(config)`."""
 
 READ_BY = {
     "cosine_schedule": r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|\bself\.\w*(step|iter|epoch)|\boptim).*\bcos\(",
