@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy
 
@@ -19,7 +20,7 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY, READ_BY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs
-from headway.practice.exercise import Exercise
+from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
 from headway.practice.outputs import Raised
@@ -376,8 +377,10 @@ def by_outputs(subject: Subject) -> Exercise | None:
 
 
 def _changes_nothing(trial: Trial) -> bool:
-    """Return True if every output is the first operand: as a distribution that is not changed, it would be right under any name."""
-    given = [next(iter(probe.inputs.values())) for probe in trial.probes]
-    returned = [trial.call(probe.inputs) for probe in trial.probes]
-    pairs = zip(given, returned, strict=True)
-    return all(numpy.shape(one) == numpy.shape(other) and numpy.allclose(one, other, atol=1e-5) for one, other in pairs)
+    """Return True if every output is an operand: as a distribution that is not changed, or as a mask of what it is given, it would be right under any name."""
+
+    def is_given(inputs: Inputs, returned: Any) -> bool:
+        same = [each for each in inputs.values() if numpy.shape(each) == numpy.shape(returned)]
+        return any(numpy.allclose(each, returned, atol=1e-5) for each in same)
+
+    return all(is_given(probe.inputs, trial.call(probe.inputs)) for probe in trial.probes)
