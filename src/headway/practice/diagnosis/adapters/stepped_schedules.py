@@ -39,7 +39,7 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Making:
-    """How the rate of a step is found.
+    """A way to find the rate of a step.
 
     value       the class, or the function
     library     array library of the optimizer
@@ -106,7 +106,7 @@ def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> lis
 
 
 SETS_FIRST, COUNTS_FIRST, COUNTS_LAST = ((0, 0), (-1, 1)), ((0, 1),), ((1, 0),)
-"""How many calls more than its number give the rate of a step, and the first step whose rate is known: of a schedule of PyTorch, whose constructor
+"""Numbers of calls that a step needs beyond its number, with the first step whose rate is known: of a schedule of PyTorch, whose constructor
 sets the rate of step 0; of a method that first counts the step, and of one that last counts it."""
 
 
