@@ -45,6 +45,7 @@ from tests.practice.public import (
     own_training,
     pieces,
     returned_changes,
+    schedules,
     settings,
     single_sequences,
     stacks,
@@ -108,6 +109,7 @@ MODULES = (
     returned_changes,
     norms_and_kinds,
     named_blocks,
+    schedules,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -122,6 +124,7 @@ MISTAKES += [
     + makers_and_guards.PROGRAMS
     + returned_changes.PROGRAMS
     + norms_and_kinds.PROGRAMS
+    + schedules.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

@@ -248,6 +248,29 @@ class TextModel(nn.Module):
 """
 
 PROGRAMS = (
+    Program(
+        "SelfAttention",
+        "self_attention",
+        """
+import math
+
+import torch
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+
+    def forward(self, x):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1) @ v
+
+SelfAttention = SelfAttention()
+print(SelfAttention(torch.ones(2, 3, 8)).shape)
+""",
+        ((" / math.sqrt(q.size(-1))", " / q.size(-1)"),),
+    ),
     Program("make_sampler", "sample", MAKER, (("scaled < least", "scaled > least"), ("logits / temperature", "logits * temperature"))),
     Program("make_padding_mask", "padding_mask", COLUMNS, ((".transpose(0, 1)", ".transpose(0, 1) | True"), ("== pad_id)", "> pad_id)"))),
     Program("cross_entropy", "cross_entropy", ARRAY_OF_ONE, (('"b 1 -> ()", "mean"', '"b 1 -> ()", "sum"'),)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy
 
@@ -17,9 +18,9 @@ from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY, READ_BY
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs
-from headway.practice.exercise import Exercise
+from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
 from headway.practice.outputs import Raised
@@ -45,6 +46,9 @@ MODELS = ("model", "llm", "lm")
 OF_HEADS, HIDING = r"\b(n|num)_?heads?\b", r"tri[ul]|causal"
 """Patterns of the source of a function of several heads, and of one that hides later positions."""
 
+ENCODES = r"(?is)\A(?!.*(tri[ul]|causal|subsequent|decod))(?=.*\bself\.\w*encoder)(?=.*(\bpad|!= *0))"
+"""Pattern of the source of a model of an encoder that hides padding, and no later positions: it is no GPT."""
+
 SPLITS = r"(?i)heads?\b|shape\(|view\(|split|chunk|rearrange|einsum|linear|weight|proj|\bw_?[qkvo]"
 """Pattern of the body of an attention that splits into heads, or projects."""
 
@@ -68,13 +72,6 @@ AROUND_A_LAYER = (
 )
 """Pattern of the source of what is given a layer, in its constructor, as a field or as an operand, and calls it: a norm before or after it is a
 part of what it does."""
-
-READ_BY = {
-    "cosine_schedule": r"(?is)def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b.*\bcos\(",
-    "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
-    "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
-}
-"""Parts of functions, and of classes that are called like one, whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
 
 SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
@@ -103,6 +100,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not is_of_byte_pairs(subject.file_source):
         return None
+    if not likely and re.search(ENCODES, subject.own_source):
+        possible = [each for each in possible if each.name != "gpt2"]
     if is_of_codes(subject):
         return _first_correct(subject, [each.name for each in likely])
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
@@ -386,8 +385,10 @@ def by_outputs(subject: Subject) -> Exercise | None:
 
 
 def _changes_nothing(trial: Trial) -> bool:
-    """Return True if every output is the first operand: as a distribution that is not changed, it would be right under any name."""
-    given = [next(iter(probe.inputs.values())) for probe in trial.probes]
-    returned = [trial.call(probe.inputs) for probe in trial.probes]
-    pairs = zip(given, returned, strict=True)
-    return all(numpy.shape(one) == numpy.shape(other) and numpy.allclose(one, other, atol=1e-5) for one, other in pairs)
+    """Return True if every output is an operand: as a distribution that is not changed, or as a mask of what it is given, it would be right under any name."""
+
+    def is_given(inputs: Inputs, returned: Any) -> bool:
+        same = [each for each in inputs.values() if numpy.shape(each) == numpy.shape(returned)]
+        return any(numpy.allclose(each, returned, atol=1e-5) for each in same)
+
+    return all(is_given(probe.inputs, trial.call(probe.inputs)) for probe in trial.probes)

@@ -1,4 +1,4 @@
-"""Calls of a function that returns the learning rate of a step, whose settings are operands, fields of a config, or variables of its file."""
+"""Calls of a schedule of the learning rate, whose settings are operands, fields of a config, or variables of its file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from headway.practice.diagnosis.adapters.optimizer_settings import CONFIG
+from headway.practice.diagnosis.adapters.stepped_schedules import stepped_schedules
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.own_tensors import OWN
-from headway.practice.diagnosis.classes.samplers import joined
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
-from headway.practice.diagnosis.reading.subject import Subject, parameters_of
-from headway.practice.exercise import Exercise
+from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.exercise import Exercise, Inputs
 
 SEPARATOR = "__of__"
 """Text between the names of a field and of its config, in the name of the parameter in place of the field."""
@@ -34,10 +34,12 @@ class ScheduleCall(Call):
 
     held    variables of the file that it reads settings from
     configs parameters that hold settings as fields
+    first   first step whose rate it gives
     """
 
     held: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    first: int = 0
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
@@ -45,6 +47,10 @@ class ScheduleCall(Call):
         own = [each for each in self.subject.parameters if each.name not in self.configs]
         others = [name for name in self.binding.role_of if name in self.held or SEPARATOR in name]
         return [*own, *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in others)]
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Return True if the function has a parameter for every input, and gives the rate of the step."""
+        return super().fits(inputs) and inputs.get("step", self.first) >= self.first
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the variables set, and the fields in their configs."""
@@ -60,19 +66,24 @@ class ScheduleCall(Call):
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the call of a function whose settings all have roles; none for one that has numbers or settings of its own.
-
-    A class that is called with a step is a function of its settings and of the step.
-    """
-    function = _of_class(subject) if inspect.isclass(subject.value) else subject
-    if function is None or library in OWN:
+    """Return the calls of a schedule whose settings all have roles; none for one that has numbers or settings of its own."""
+    if library in OWN:
         return []
-    subject = function
+    stepped = stepped_schedules(subject, exercise, library)
+    if stepped or inspect.isclass(subject.value):
+        variables = _variables(subject)
+        found = [replace(call, first=each.first) for each in stepped for call in _calls(each.subject, exercise, library, variables)]
+        return [*found]
+    return [*_calls(subject, exercise, library, _variables(subject))]
+
+
+def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequence[str]) -> list[ScheduleCall]:
+    """Return the call of a function, which reads these variables of its file."""
     configs = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
     bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
     if bound is None or not bound.takes("step"):
         return []
-    others = {name: name for name in _variables(subject)}
+    others = {name: name for name in variables}
     others |= {f"{key}{SEPARATOR}{name}": key for name in configs for key in re.findall(rf"\b{name}\.(\w+)", subject.own_source)}
     free = [role for role in exercise.roles if not bound.takes(role.name)]
     roles = {name: next((role for role in free if fits_name(key, role)), None) for name, key in others.items()}
@@ -86,29 +97,12 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
     return [ScheduleCall(subject, binding, library, held=held, configs=tuple(configs))]
 
 
-OF_STEP = r"__call__|((get|compute|calc(ulate)?)_)?(lr|learning_rate|rate|value)(_(at|for))?(_step)?"
-"""Pattern of the name of a method that returns the rate of a step."""
-
-
-def _of_class(subject: Subject) -> Subject | None:
-    """Return a class with one method that takes a step as a function; None for others, and for one that reads numbers of its file."""
-    cls: Any = subject.value
-    names = [name for name, value in vars(cls).items() if re.fullmatch(OF_STEP, name) and inspect.isfunction(value)]
-    if len(names) != 1 or cls.__bases__ != (object,) or any(_variables(replace(subject, value=each)) for each in _methods(cls)):
-        return None
-    return joined(subject, parameters_of(getattr(cls, names[0]), is_bound=True), lambda **settings: getattr(cls(**settings), names[0]))
-
-
-def _methods(cls: type) -> list[Any]:
-    return [value for value in vars(cls).values() if inspect.isfunction(value)]
-
-
 def _variables(subject: Subject) -> list[str]:
-    """Return the variables of its file that a function reads and that hold a number, or nothing."""
+    """Return the variables of its file that a function reads and that hold a number other than pi, or nothing."""
     around = {} if subject.module is None else vars(subject.module)
     read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
-    found = {name: around[name] for name in read if name in around}
-    return [name for name, value in found.items() if value is None or (type(value) in (int, float) and value != math.pi)]
+    held = {name: around[name] for name in read if name in around}
+    return [name for name, value in held.items() if value is None or (type(value) in (int, float) and value != math.pi)]
 
 
 def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
@@ -117,8 +111,9 @@ def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
         tree = ast.parse(textwrap.dedent(subject.own_source))
     except SyntaxError:
         return True
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    body = [node for function in functions for each in function.body for node in ast.walk(each)]
+    every = [node for statement in tree.body for each in getattr(statement, "body", ()) for node in ast.walk(each)]
+    of_parameters = {node for each in every if isinstance(each, ast.arguments) for node in each.defaults}
+    body = [node for node in every if node not in of_parameters]
     names = {node.id if isinstance(node, ast.Name) else node.attr for node in body if isinstance(node, ast.Name | ast.Attribute)}
     if any("warm" in name.lower() for name in names) and not binding.takes("warmup_steps"):
         return True

@@ -283,6 +283,8 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
     whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
     shape = members[0].shape if len(members[0].shape) <= 3 else _without_ones(members[0].shape)
     parts = len(members)
+    if not shape:  # a single number, as of a gate for each of one head
+        return False
     if len(whole) == 1 and len(shape) == 2:
         return math.prod(shape) * parts == whole[0]
     if _is_output_by_head(roles, shape):

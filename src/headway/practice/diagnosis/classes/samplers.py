@@ -24,7 +24,7 @@ def as_function(subject: Subject) -> Subject | None:
     """
     if not inspect.isclass(subject.value):
         operands = _operands_of_made(subject)
-        return None if operands is None else joined(subject, operands, subject.value)
+        return None if operands is None else _joined(subject, operands, subject.value)
     cls = subject.value
     method = next((name for name in SAMPLING if defines(cls, name)), None) or _sampling_logits(cls)
     if method is None:
@@ -37,7 +37,7 @@ def as_function(subject: Subject) -> Subject | None:
         found: Callable[..., Any] = instance if method in METHODS[:2] else getattr(instance, method)
         return found
 
-    return joined(subject, parameters_of(getattr(cls, method), is_bound=True), made)
+    return _joined(subject, parameters_of(getattr(cls, method), is_bound=True), made)
 
 
 def _sampling_logits(cls: type) -> str | None:
@@ -46,7 +46,7 @@ def _sampling_logits(cls: type) -> str | None:
     return next((name for name in named if [*inspect.signature(getattr(cls, name)).parameters][1:2] == ["logits"]), None)
 
 
-def joined(subject: Subject, operands: list[inspect.Parameter], make: Callable[..., Any]) -> Subject | None:
+def _joined(subject: Subject, operands: list[inspect.Parameter], make: Callable[..., Any]) -> Subject | None:
     """Return a subject as a function of its settings and of the operands of what it makes; None if they share a name."""
     settings = subject.parameters
     names = [each.name for each in (*settings, *operands)]

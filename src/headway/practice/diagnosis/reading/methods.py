@@ -95,8 +95,17 @@ CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features
 OF_FACTORY = (
     r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
     r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
+    r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
 )
-"""Pattern of the source of a function that returns another one, a layer with its settings or of the kind that a text names, or layers in a list or a dict."""
+"""Pattern of the source of a function that returns another one, a layer of a library with its settings or of the kind that a text names, layers in a list or a dict, or an instance
+that it makes: `build_attention(config)`."""
+
+READ_BY = {
+    "cosine_schedule": r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|\bself\.\w*(step|iter|epoch)|\boptim).*\bcos\(",
+    "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
+    "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
+}
+"""Parts whose names also mean others: patterns of what their sources compute, such as a norm, not a limit of each element."""
 
 PLAIN_MASK = r"_?((build|make|create|get|generate|compute)_)?(square_|seq_|attention_|attn_)?mask"
 """Pattern of the names of methods that make a mask of a kind that the name does not say."""

@@ -408,6 +408,7 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     imports = tuple(dict.fromkeys([*_imports(tree), *_imported_by(module)]))
     found = []
     defined = definitions(tree)
+    _set_classes(vars(module), defined)
     _set_static(vars(module), defined)
     for name, node in {**defined, **methods(defined.values())}.items():
         value = value_of(name, vars(module))
@@ -416,6 +417,14 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
             source = textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).split("\n")
             found.append(Subject(value, name, first, tuple(source), module, imports, text))
     return found
+
+
+def _set_classes(namespace: dict[str, Any], defined: Mapping[str, ast.stmt]) -> None:
+    """Give the names of classes that a file later assigns an instance to their classes again: `Attention = Attention()`."""
+    for name, node in defined.items():
+        held = type(namespace.get(name))
+        if isinstance(node, ast.ClassDef) and held.__name__ == name and held.__module__ == namespace.get("__name__"):
+            namespace[name] = held
 
 
 def _set_static(namespace: Mapping[str, Any], defined: Mapping[str, ast.stmt]) -> None:

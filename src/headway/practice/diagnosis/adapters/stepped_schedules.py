@@ -1,0 +1,143 @@
+"""Schedules of the learning rate that are classes, or functions that are given an optimizer, as functions of a step and of their settings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from headway.practice.diagnosis.calls.binding import fits_name
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.exercise import Exercise
+
+OPTIMIZER = r"(?i)_?opt(im(i[sz]er)?s?)?"
+"""Pattern of the name of a parameter that is an optimizer."""
+
+STEPPING = ("step", "update", "update_lr", "step_update")
+ASKED = ("get_lr", "__call__", "get_learning_rate", "get_rate", "lr_at", "lr", "get")
+"""Methods that set the rate of an optimizer for the next step, and those that return it."""
+
+STEP, RATE = "step", "initial_lr"
+"""Names of the parameters for the step, and for the rate that the optimizer is made with if a schedule has no parameter of its own for it."""
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A schedule as a function of a step and of its settings.
+
+    subject   the function
+    first     first step whose rate it gives
+    """
+
+    subject: Subject
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Making:
+    """A way to find the rate of a step.
+
+    value       the class, or the function
+    library     array library of the optimizer
+    given       name of the parameter that is the optimizer, if there is one
+    step        name of the parameter that is the step: of the function, or of the method; empty if the method is called once for each step
+    method      name of the method; empty for a function that takes a step
+    rate        name of the parameter for the highest rate, if there is one
+    more_calls  how many calls of the method more than its number give the rate of a step
+    """
+
+    value: Callable[..., Any]
+    library: str
+    given: str | None
+    step: str
+    method: str
+    rate: str | None
+    more_calls: int = 0
+
+    def rate_of(self, step: int, settings: dict[str, Any]) -> Any:
+        """Return the rate of a step: what a function or a method returns, or the rate of the optimizer."""
+        optimizer = _optimizer(self.library, settings.get(self.rate or "", 1.0))
+        own = {name: value for name, value in settings.items() if name != RATE or self.rate != RATE}
+        own |= {self.given: optimizer} if self.given else {}
+        if not self.method:
+            answer = self.value(**own, **{self.step: step})
+        else:
+            method = getattr(self.value(**own), self.method)
+            optimizer.step()  # as before each step of a schedule of PyTorch
+            answer = method(**{self.step: step}) if self.step else [None, *(method() for _ in range(step + self.more_calls))][-1]
+        return optimizer.param_groups[0]["lr"] if self.given else answer
+
+
+def _optimizer(library: str, rate: float) -> Any:
+    """Return an optimizer, or what has only its rate for code without PyTorch."""
+    if library != "torch":
+        return SimpleNamespace(param_groups=[{"lr": rate, "initial_lr": rate}], defaults={"lr": rate}, lr=rate, step=lambda: None)
+    import torch
+
+    return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
+
+
+def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> list[Stepped]:
+    """Return the ways to use a class, or a function that is given an optimizer; none for a function of a step alone."""
+    step_role, rate_role = (next(role for role in exercise.roles if role.name == name) for name in ("step", "max_rate"))
+    cls = subject.value if inspect.isclass(subject.value) else None
+    given = next((each.name for each in subject.parameters if re.fullmatch(OPTIMIZER, each.name)), None)
+    method = "" if cls is None else _method(cls, is_given=given is not None)
+    if method is None or (cls is None and given is None):
+        return []
+    operands = subject.parameters if cls is None else parameters_of(getattr(cls, method), is_bound=True)
+    step = next((each.name for each in operands if each.default is each.empty and fits_name(each.name, step_role)), "")
+    if cls is not None and any(each.default is each.empty and each.name != step for each in operands):
+        return []
+    method = STEPPING[0] if cls is None and not step else method
+    settings = [each for each in subject.parameters if each.name != given and not (cls is None and each.name == step)]
+    rate = next((each.name for each in settings if fits_name(each.name, rate_role)), RATE if given else None)
+    if given is not None and library == "torch":
+        import_module("torch._dynamo")  # which the constructor of an optimizer imports, within the time limit of a call
+    making = Making(subject.value, library, given, step, method, rate)
+    if step:
+        return [Stepped(_as_function(subject, making, settings))]
+    ways = SETS_FIRST if cls is None or _is_of_torch(cls) else _ways(cls, method)
+    return [Stepped(_as_function(subject, replace(making, more_calls=more), settings), first) for more, first in ways]
+
+
+SETS_FIRST, COUNTS_FIRST, COUNTS_LAST = ((0, 0), (-1, 1)), ((0, 1),), ((1, 0),)
+"""Numbers of calls that a step needs beyond its number, with the first step whose rate is known: of a schedule of PyTorch, whose constructor
+sets the rate of step 0; of a method that first counts the step, and of one that last counts it."""
+
+
+def _ways(cls: type, method: str) -> tuple[tuple[int, int], ...]:
+    """Return the ways to number the calls of a method, by whether it counts a step before it computes the rate: both if its source does not tell."""
+    before, counts, _ = inspect.getsource(getattr(cls, method)).partition(":\n")[2].partition("+= 1")
+    if not counts:
+        return (*COUNTS_FIRST, *COUNTS_LAST)
+    return COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST
+
+
+def _method(cls: type, *, is_given: bool) -> str | None:
+    """Return the method that sets the rate of the optimizer that a class is given, or that returns the rate; None without one."""
+    if is_given and _is_of_torch(cls):
+        return STEPPING[0]
+    return next((name for name in (STEPPING if is_given else (*ASKED, *STEPPING)) if defines(cls, name)), None)
+
+
+def _is_of_torch(cls: type) -> bool:
+    return any(base.__module__ == "torch.optim.lr_scheduler" for base in cls.__mro__)
+
+
+def _as_function(subject: Subject, making: Making, settings: list[inspect.Parameter]) -> Subject:
+    """Return a subject as a function of the step and of its settings."""
+
+    def scheduled(**given: Any) -> Any:
+        step = given.pop(STEP)
+        return making.rate_of(step, given)
+
+    function: Any = scheduled
+    added = [STEP, *([RATE] if making.rate == RATE else [])]
+    kept = [each.replace(kind=each.KEYWORD_ONLY) for each in settings]
+    function.__signature__ = inspect.Signature([*(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in added), *kept])
+    return replace(subject, value=function)
