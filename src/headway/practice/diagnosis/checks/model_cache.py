@@ -14,7 +14,7 @@ from headway.practice.diagnosis.checks.continuing import TOLERANCE, Pass, cache_
 from headway.practice.diagnosis.checks.own_cache import LATER, START, start_of
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.kept_caches import names_cache_of_keys
+from headway.practice.diagnosis.classes.kept_caches import keeps_keys
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.exercise import Inputs
 from headway.practice.message import EMPTY, Message, describe_error
@@ -64,7 +64,7 @@ def _ways(call: InstanceCall) -> Iterator[Pass]:
     start = start_of(call)
     starts = () if start is None else (start,)
     yield from (replace(each, starts=each.starts or starts) for each in passes(call) if each.run in (call.forward, call.continued))
-    if start is not None and names_cache_of_keys(call.subject.used_source):
+    if start is not None and keeps_keys(call.subject.used_source):
         yield Pass(call.continued, "", {}, starts)
 
 

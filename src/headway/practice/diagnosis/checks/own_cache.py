@@ -11,10 +11,10 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import NO_EFFECT, TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.continuing import ATTENTIONS, TOLERANCE, sequence_output
+from headway.practice.diagnosis.checks.continuing import ATTENTIONS, CACHE, TOLERANCE, sequence_output
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
-from headway.practice.diagnosis.classes.kept_caches import names_cache_of_keys
+from headway.practice.diagnosis.classes.kept_caches import keeps_keys
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.exercise import Probe
@@ -40,7 +40,7 @@ def own_cache_cause(trial: Trial) -> Cause | None:
     if not isinstance(call, InstanceCall) or trial.exercise.name not in ATTENTIONS or call.is_wired:
         return None
     start = start_of(call)
-    if start is None or not names_cache_of_keys(call.subject.used_source):
+    if start is None or not keeps_keys(call.subject.used_source):
         return None
     for is_unrotated in (False, True) if call.construction.is_unrotated else (False,):
         outcomes = [*_outcomes(trial, replace(call, construction=replace(call.construction, is_unrotated=is_unrotated)), start)]
@@ -61,12 +61,13 @@ def _cause(says: Message, line: int | None) -> Cause:
 
 
 def start_of(call: InstanceCall) -> str | None:
-    """Return the name of the parameter for the first position, which is 0 for every probe; None if there is none."""
+    """Return the name of the parameter for the first position, which is 0 for every probe; None if there is none, or if the caller has the cache."""
+    taken = call_parameters(call.subject, call.construction.method)
+    if any(re.fullmatch(CACHE, each.name) for each in taken):
+        return None
     role_of = call.construction.forward.role_of
     given = [name for name, role in role_of.items() if role.name.startswith(NO_EFFECT) and type(role.neutral) is int and role.neutral == 0]
-    optional = [
-        each.name for each in call_parameters(call.subject, call.construction.method) if type(each.default) is int and not each.default
-    ]
+    optional = [each.name for each in taken if type(each.default) is int and not each.default]
     return next((name for name in (*given, *optional) if re.fullmatch(START, name)), None)
 
 

@@ -22,9 +22,9 @@ Contained: TypeAlias = tuple[MutableMapping[str, Any], dict[str, Any]]
 """The attributes of a part, and the contents of those that are caches."""
 
 
-def names_cache_of_keys(source: str) -> bool:
-    """Return True if a source names a cache that can only be one of keys and values."""
-    return re.search(rf"\b({OF_KEYS})\b", source, re.IGNORECASE) is not None
+def keeps_keys(source: str) -> bool:
+    """Return True if a source has an attribute for a cache that can only be one of keys and values."""
+    return re.search(rf"(self\.|[\"'])({OF_KEYS})\b", source, re.IGNORECASE) is not None
 
 
 def caches_of(instance: Any) -> list[Contained]:
