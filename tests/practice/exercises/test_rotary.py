@@ -91,3 +91,16 @@ def overwriting(x, cos, sin):
 
 def test_a_mistake_is_named_for_a_function_that_adds_axes_to_inputs_without_them():
     assert [cause.name for cause in judged(overwriting).causes] == ["first_is_overwritten"]
+
+
+@pytest.mark.parametrize(("start_of_key", "status"), [("offset", "correct"), ("0", "wrong")])
+def test_an_offset_counts_for_queries_and_keys(start_of_key, status):
+    def rotated(x, start):
+        turned = np.concatenate([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], axis=-1)
+        both = np.tile(angles(x, start=start), 2)
+        return x * np.cos(both) + turned * np.sin(both)
+
+    def apply_rope(q, k, offset=0):
+        return rotated(q, offset), rotated(k, offset if start_of_key == "offset" else 0)
+
+    assert judged(apply_rope).status.replace("unknown", "wrong") == status

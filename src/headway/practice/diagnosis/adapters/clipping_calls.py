@@ -117,6 +117,9 @@ def _forms(subject: Subject, name: str) -> tuple[str, ...]:
     """Return the forms in which a function may take gradients under a name; none if it may take either the gradients or what holds them."""
     if re.search(READS_GRADIENT, subject.used_source):
         return (PARAMETERS, *([MODEL] if re.search(OF_MODEL, subject.own_source) else []))
+    annotation = next(str(each.annotation) for each in subject.parameters if each.name == name)
+    if re.search(r"(?i)\b(dict|mapping)\b", annotation):  # also if the function computes with the lists in it
+        return (DICT,)
     return (LIST, DICT, SINGLE) if re.search(OF_GRADIENTS, name) else ()
 
 

@@ -176,6 +176,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("angles given", {"x": heads, **given(5, 8)}, HEADS),
         Probe("angles given, matrix", {"x": matrix, **given(5, 8)}, MATRIX),
         Probe("query and key", {"x": heads, "key": keys}, HEADS),
+        Probe("query and key, offset", {"x": heads, "key": keys, "offset": 3}, HEADS),
         Probe("query and key, positions", {"x": heads, "key": keys, "positions": shuffled}, HEADS),
         Probe("query and key, angles given", {"x": heads, "key": keys, **given(5, 8)}, HEADS),
         Probe("query and key, angles given, square", {"x": square, "key": square[::-1].copy(), **given(6, 6)}, HEADS),
