@@ -190,7 +190,7 @@ class Trial:
     def _is_of_avoided(self, probe: Probe, answer: Any) -> bool:
         """Return True for the output of a known mistake that some correct output shows to be absent."""
         right = [other for other in self.probes if other.name in self._names_of_right]
-        return any(
+        return bool(right) and any(
             not all(self.is_same(other, self.expected(other), (mistake,)) for other in right) for mistake in self.explaining(probe, answer)
         )
 
@@ -277,7 +277,7 @@ class Trial:
 
     def matches_without_refused(self) -> bool:
         """Return True if every output equals the definition's apart from the refused ones; False at once if another kind has a wrong one."""
-        return self.has_answers and not self._is_wrong_apart_from(set()) and self.without_refused().matches()
+        return self.has_answers and not self._is_wrong_apart_from(set()) and bool(self._names_of_right) and self.without_refused().matches()
 
     def may_be_right(self) -> bool:
         """Return False if an output is wrong of a kind that the function refused for no probe, and that has no caution."""
