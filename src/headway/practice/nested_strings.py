@@ -45,7 +45,9 @@ class _Restored(ast.NodeTransformer):
         was_within, self.is_within = self.is_within, True
         self.generic_visit(node)
         self.is_within = was_within
-        node.values = [each if isinstance(each, ast.Constant | ast.FormattedValue) else ast.FormattedValue(each, -1) for each in node.values]
+        node.values = [
+            each if isinstance(each, ast.Constant | ast.FormattedValue) else ast.FormattedValue(each, -1) for each in node.values
+        ]
         return node
 
 

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, OF_FACTORY, READ_BY, methods, only_allocates, parts_of_tokenizers
+from headway.practice.diagnosis.reading.methods import (
+    BYTE_PAIRS,
+    CLASSIFIER,
+    OF_FACTORY,
+    READ_BY,
+    methods,
+    only_allocates,
+    parts_of_tokenizers,
+)
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, is_of_byte_pairs
