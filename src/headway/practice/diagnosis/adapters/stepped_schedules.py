@@ -90,7 +90,8 @@ def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> lis
     if method is None or (cls is None and given is None):
         return []
     operands = subject.parameters if cls is None else parameters_of(getattr(cls, method), is_bound=True)
-    step = next((each.name for each in operands if _may_be_given(each) and fits_name(each.name, step_role)), "")
+    steps = [each for each in operands if each.default is each.empty or (given is None and each.default is None)]
+    step = next((each.name for each in steps if fits_name(each.name, step_role)), "")
     if cls is not None and any(each.default is each.empty and each.name != step for each in operands):
         return []
     method = STEPPING[0] if cls is None and not step else method
