@@ -8,7 +8,7 @@ import pytest
 
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_on_numpy
 from headway.practice.diagnosis.doubt import settled
-from headway.practice.diagnosis.files import load_module, with_exercises
+from headway.practice.diagnosis.files import load_module, read_source, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
@@ -34,6 +34,7 @@ from tests.practice.public import (
     named_blocks,
     named_otherwise,
     named_values,
+    newer_syntax,
     noise_and_padding,
     norms,
     norms_and_kinds,
@@ -110,6 +111,7 @@ MODULES = (
     norms_and_kinds,
     named_blocks,
     schedules,
+    newer_syntax,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -125,6 +127,7 @@ MISTAKES += [
     + returned_changes.PROGRAMS
     + norms_and_kinds.PROGRAMS
     + schedules.PROGRAMS
+    + newer_syntax.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
@@ -134,6 +137,7 @@ def verdict_on(tmp_path, program, text):
         pytest.importorskip(library)
     path = tmp_path / "learner.py"
     path.write_text(text)
+    text = read_source(path)
     with jax_on_numpy():
         module = load_module(path, text)
         chosen = [pair for pair in with_exercises(module, text) if pair[0].name == program.name]
@@ -164,6 +168,11 @@ def test_tables_of_an_unknown_length_are_not_accused(tmp_path):
 
 def test_functions_that_only_show_a_part_need_no_verdict(tmp_path):
     program = Program("exercise_1_causal_attention", "causal_self_attention", makers_and_guards.SHOWS)
+    assert verdict_on(tmp_path, program, program.text) is None
+
+
+def test_caches_that_others_write_need_no_verdict(tmp_path):
+    program = Program("KVCache", "kv_cache", newer_syntax.ALLOCATED)
     assert verdict_on(tmp_path, program, program.text) is None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from headway.files import replacing
 from headway.practice.message import Message, PracticeError
+from headway.practice.nested_strings import with_other_quotes
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Edit, Verdict
 
@@ -41,7 +42,8 @@ class Cell:
 class Source:
     """A learner's file.
 
-    text      Python text with \\n as line end; for a notebook its code cells, where notebook commands such as %matplotlib are comments
+    text      Python text with \\n as line end; for a notebook its code cells, where notebook commands such as %matplotlib are comments;
+              strings within f-strings have other quotes if this version of Python needs them
     original  bytes of the file
     cells     code cells of a notebook; empty for a .py file
     """
@@ -91,7 +93,12 @@ def read(path: Path) -> Source:
         raise PracticeError(TEXTS["cannot_be_read"].format(path=path, error=error)) from error
     if path.suffix == ".ipynb":
         text = "\n\n".join(_without_commands(cell.text) for cell in cells) + "\n"
-    return Source(path, re.sub(r"\r\n?", "\n", text), original, cells)
+    return Source(path, as_read(text), original, cells)
+
+
+def as_read(text: str) -> str:
+    """Return a text with \\n as line end, which this version of Python can read if a later one can."""
+    return with_other_quotes(re.sub(r"\r\n?", "\n", text))
 
 
 def _cells(notebook: dict[str, Any]) -> tuple[Cell, ...]:

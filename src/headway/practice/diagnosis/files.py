@@ -30,6 +30,7 @@ from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
 from headway.practice.names import means
+from headway.practice.nested_strings import parsed
 from headway.practice.source import read
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
@@ -62,7 +63,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
 def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], object]) -> ModuleType | Verdict:
     module = _empty_module(path, text)
     try:
-        tree = on_processor(ast.parse(text))
+        tree = on_processor(parsed(text))
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
         if re.search(META_DEVICE, text):

@@ -18,8 +18,17 @@ from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, DECODING, ENCODING, OF_BYTE_PAIRS, OF_FACTORY, READ_BY
-from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs
+from headway.practice.diagnosis.reading.methods import (
+    BYTE_PAIRS,
+    CLASSIFIER,
+    DECODING,
+    ENCODING,
+    OF_BYTE_PAIRS,
+    OF_FACTORY,
+    READ_BY,
+    only_allocates,
+)
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs, parsed
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
@@ -88,6 +97,8 @@ def recognised(subject: Subject) -> Exercise | None:
     means = next(iter(fitting(subject.short_name)[0]), "")
     if means in READ_BY:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
+    if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):
+        return None
     is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
     if inspect.isfunction(subject.value) and (is_other or _only_shows(subject)):
         return None
@@ -323,16 +334,24 @@ OF_FLASH = r"(?i)(causal_?|my_?)?flash_?((multi_?)?head_?|self_?|causal_?)*att(e
 OF_EXPERT = r"(?i)\w*expert(_?(ffn|mlp|layer|net(work)?))?\d*"
 """Pattern of the names of classes of one expert of a mixture."""
 
+OF_WARMUP = r"(?i)(linear_?)?warm_?up(_?(decay|lr))?_?(lr|scheduler|schedule)"
+"""Pattern of the names of schedules that begin with a warmup, after which the rate may fall along a cosine."""
+
+OF_DESCENT = r"(?i)(vanilla|stochastic|((full|mini)_?)?batch)_?gd(_?optimi[sz]er)?"
+"""Pattern of the names of optimizers that may be plain gradient descent."""
+
 MEANT_IF_CORRECT = (
     (OF_LINEAR, ("linear",)),
     (OF_RESIDUAL, ("residual",)),
     (OF_FLASH, ("causal_self_attention", "multi_head_attention")),
     (OF_EXPERT, ("gated_feed_forward", "feed_forward")),
+    (OF_WARMUP, ("cosine_schedule",)),
+    (OF_DESCENT, ("sgd_optimizer",)),
 )
 
 
 def as_correct(subject: Subject) -> Exercise | None:
-    """Return the first exercise that the name of a class may mean as which it is correct: of linear layers, residual connections, flash attention, experts."""
+    """Return the first exercise that the name of a class may mean as which it is correct, such as linear layers, residual connections, experts."""
     if not inspect.isclass(subject.value):
         return None
     return _first_correct(subject, [part for pattern, parts in MEANT_IF_CORRECT if re.fullmatch(pattern, subject.name) for part in parts])
@@ -388,6 +407,8 @@ def _changes_nothing(trial: Trial) -> bool:
     """Return True if every output is an operand: as a distribution that is not changed, or as a mask of what it is given, it would be right under any name."""
 
     def is_given(inputs: Inputs, returned: Any) -> bool:
+        if isinstance(returned, Raised):  # it takes its operands in another form
+            return False
         same = [each for each in inputs.values() if numpy.shape(each) == numpy.shape(returned)]
         return any(numpy.allclose(each, returned, atol=1e-5) for each in same)
 

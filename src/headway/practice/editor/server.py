@@ -20,7 +20,7 @@ from headway.practice.message import LANGUAGES
 from headway.practice.names import by_name
 from headway.practice.report.results import FileResult
 from headway.practice.settings import FILE, read_settings
-from headway.practice.source import Source, read
+from headway.practice.source import Source, as_read, read
 from headway.practice.texts import Texts
 
 TEXTS = Texts("check")
@@ -147,7 +147,7 @@ def _is_permitted(server: LanguageServer, state: State, path: Path) -> bool:
 
 def _is_same(source: Source | None, text: str) -> bool:
     """Return True if a file and a document have the same text, apart from line ends."""
-    return source is not None and source.text == text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return source is not None and source.text == as_read(text.removeprefix("\ufeff"))
 
 
 def _log(server: LanguageServer, message: str, level: types.MessageType) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step, optional
 from headway.practice.recipes.encoding import without
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -88,11 +88,11 @@ def probes() -> tuple[Probe, ...]:
         Probe("falling to zero", at(96, **no_minimum)),
         Probe("factor in the warmup", at(13, **factor)),
         Probe("falling factor", at(71, **factor)),
-        Probe("first step without a warmup", at(0, **no_warmup)),
-        Probe("falling without a warmup", at(29, **no_warmup)),
+        Probe("first step without a warmup", at(0, **no_warmup), QUIET),
+        Probe("falling without a warmup", at(29, **no_warmup), QUIET),
         Probe("after the end, without a warmup", at(95, **no_warmup), AFTER),
-        Probe("falling to zero without a warmup", at(52, **plain)),
-        Probe("falling factor without a warmup", at(33, total_steps=80)),
+        Probe("falling to zero without a warmup", at(52, **plain), QUIET),
+        Probe("falling factor without a warmup", at(33, total_steps=80), QUIET),
     )
 
 
@@ -135,7 +135,17 @@ EXERCISE = Exercise(
             ),
         ),
         optional(Convention(encode=_share, role="min_share", without="min_rate")),
-        optional(Convention(TEXTS["continues"], steps={"after": lambda low, high, rate: rate})),
+        optional(
+            Convention(TEXTS["continues"], steps={"after": lambda low, high, rate: rate}),
+            Convention(
+                TEXTS["starts_again"],
+                steps={
+                    "progress": lambda step, warmup, total: (step - warmup) % (total - warmup) / (total - warmup),
+                    "after": lambda low, high, rate: rate,
+                },
+                used_source=r"[\w)] % [\w(]",
+            ),
+        ),
         optional(
             Convention(
                 TEXTS["steps_of_the_fall"],

@@ -11,7 +11,7 @@ from headway import functions
 from headway.functions import EncoderLayerWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes import layers, projections
-from headway.practice.recipes.attention import MASK_SHAPES
+from headway.practice.recipes.attention import MASK_SHAPES, OF_ALL
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
@@ -159,7 +159,10 @@ EXERCISE = Exercise(
         SETTLED.wirings(),
         layers.SAMPLE_NORM,
         DECODING,
-        SETTLED.masks(both(MASK_FORMS, [each for each in MASK_SHAPES if each.used_source is None])),  # patterns are not looked at
+        (
+            *SETTLED.masks(both(MASK_FORMS, [each for each in MASK_SHAPES if each.used_source is None])),  # patterns are not looked at
+            *SETTLED.masks_of_all(MASK_FORMS, OF_ALL),
+        ),
     ),
     fused=projections.FUSED,
     related=("transformer_block",),

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headway.practice.diagnosis.reading.methods import BYTE_PAIRS, CLASSIFIER, OF_FACTORY, READ_BY, methods, parts_of_tokenizers
+from headway.practice.diagnosis.reading.methods import (
+    BYTE_PAIRS,
+    CLASSIFIER,
+    OF_FACTORY,
+    READ_BY,
+    methods,
+    only_allocates,
+    parts_of_tokenizers,
+)
 from headway.practice.diagnosis.reading.missing import imported
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, is_of_byte_pairs
@@ -31,7 +39,7 @@ class Facts:
     imports    top-level packages that the file imports, and JAX if it imports modules of it
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, abstract classes, classes of fields alone, tests, methods, functions that return a layer or show a part,
-               classifiers, codes of single characters, and parts whose names also mean others
+               classifiers, caches that others write, codes of single characters, and parts whose names also mean others
     tokenizing first lines of the methods of each class by the parts that they are if it is a right tokenizer, as (name, line)
     trains     True if running the file trains a model, which takes long and defines nothing
     removed    names that a later version of their library does not have
@@ -79,6 +87,7 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name in functions if re.match(NO_FUNCTION, name.rpartition(".")[2], re.IGNORECASE)}
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
+    optional |= {name for name, node in classes.items() if means(name, "kv_cache") and only_allocates(node)}
     optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)}
     if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}

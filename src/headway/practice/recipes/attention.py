@@ -267,6 +267,14 @@ LENGTHS_OF_BOTH = Convention(
 )
 """Lengths of sequences, after which queries count no more than keys."""
 
+OF_ALL = Convention(
+    TEXTS["mask_of_all"],
+    _matrix,
+    role="mask",
+    used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis)(, *(\1|\.\.\.))*(, *:)*\]|mask\w*\.unsqueeze\(0\)|unsqueeze\(0\)\.unsqueeze\(0\)",
+)
+"""Masks of (queries, keys) alone, to which the source adds axes."""
+
 MASK_SHAPES = (
     FULL,
     Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
@@ -278,12 +286,7 @@ MASK_SHAPES = (
         role="mask",
         used_source=r"(view|reshape)\([^\n]*(batch|\bb)\w* *\* *(self\.)?\w*head|(view|reshape)\([^\n]*head\w* *\* *\w*(batch|\bb)",
     ),
-    Convention(
-        TEXTS["mask_of_all"],
-        _matrix,
-        role="mask",
-        used_source=r"mask\[([\w.]*[nN]one|[\w.]*newaxis)(, *(\1|\.\.\.))*(, *:)*\]|mask\w*\.unsqueeze\(0\)|unsqueeze\(0\)\.unsqueeze\(0\)",
-    ),
+    OF_ALL,
     *OF_PADDING,
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -120,6 +121,16 @@ class Settled:
     def masks(self, masks: Sequence[Convention]) -> tuple[Convention, ...]:
         """Return the first mask form that explains an output, alone or with a mistake; else every form in which only `hiding` has an effect."""
         return (Convention(reads=lambda ask: self._forms(ask, masks)),)
+
+    def masks_of_all(self, forms: Sequence[Convention], shape: Convention) -> tuple[Convention, ...]:
+        """Return the first form with which masks of (queries, keys) alone explain an output, for sources in the pattern of that shape."""
+        masks, measured = both(forms, [shape]), self.of_pairs or self
+
+        def read(ask: Ask) -> Sequence[Convention]:
+            right = [one for answers in measured.expected(True) for one in answers]
+            return [*itertools.islice((each for each in masks if _is_one(measured._said(each, ask, measured.hiding), right)), 1)]
+
+        return (replace(shape, reads=read),)
 
     def _forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
         found, swapped = self._answered_forms(ask, masks), with_positions_first(ask)

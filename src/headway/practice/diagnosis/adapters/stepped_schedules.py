@@ -90,7 +90,8 @@ def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> lis
     if method is None or (cls is None and given is None):
         return []
     operands = subject.parameters if cls is None else parameters_of(getattr(cls, method), is_bound=True)
-    step = next((each.name for each in operands if each.default is each.empty and fits_name(each.name, step_role)), "")
+    steps = [each for each in operands if each.default is each.empty or (given is None and each.default is None)]
+    step = next((each.name for each in steps if fits_name(each.name, step_role)), "")
     if cls is not None and any(each.default is each.empty and each.name != step for each in operands):
         return []
     method = STEPPING[0] if cls is None and not step else method
@@ -122,7 +123,15 @@ def _method(cls: type, *, is_given: bool) -> str | None:
     """Return the method that sets the rate of the optimizer that a class is given, or that returns the rate; None without one."""
     if is_given and _is_of_torch(cls):
         return STEPPING[0]
-    return next((name for name in (STEPPING if is_given else (*ASKED, *STEPPING)) if defines(cls, name)), None)
+    if is_given:
+        return next((name for name in STEPPING if defines(cls, name)), None)
+    own = [name for name in (*ASKED, *STEPPING) if defines(cls, name)]
+    return next((name for name in own if any(map(_may_be_given, parameters_of(getattr(cls, name), is_bound=True)))), next(iter(own), None))
+
+
+def _may_be_given(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter that is required, or that a step may replace: `step(epoch=None)`."""
+    return parameter.default is parameter.empty or parameter.default is None
 
 
 def _is_of_torch(cls: type) -> bool:

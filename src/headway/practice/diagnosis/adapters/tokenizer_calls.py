@@ -8,7 +8,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, f
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.methods import DECODING, ENCODING, TRAINING
-from headway.practice.diagnosis.reading.subject import Subject, first_method, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, first_method, is_learners, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, vocabulary
@@ -303,33 +303,33 @@ def _makes_instances(value: Any, method: str) -> bool:
 
 
 def _holders(subject: Subject) -> dict[str, Any]:
-    """Return the dataclasses of a vocabulary and merges that a constructor takes, by its parameters: `params: BPETokenizerParams`."""
+    """Return the classes of a vocabulary and merges alone that a constructor takes, by its parameters: `params: BPETokenizerParams`."""
     kinds = {
         each.name: getattr(subject.module, each.annotation, None) if isinstance(each.annotation, str) else each.annotation
         for each in subject.parameters
     }
-    return {name: kind for name, kind in kinds.items() if inspect.isclass(kind) and is_dataclass(kind) and _holds_both(kind)}
+    return {name: kind for name, kind in kinds.items() if inspect.isclass(kind) and is_learners(kind.__module__) and _holds_both(kind)}
 
 
 def _holds_both(kind: Any) -> bool:
-    names = [field.name for field in fields(kind)]
+    names = [each.name for each in parameters_of(kind)]
     return len(names) == 2 and all(any(fits_name(name, role) for name in names) for role in (VOCAB, MERGES))
 
 
 def constructor_parameters(subject: Subject) -> list[inspect.Parameter]:
-    """Return the parameters of a tokenizer's constructor, with the fields of a dataclass of vocabulary and merges in its place."""
+    """Return the parameters of a tokenizer's constructor, with those of a class of vocabulary and merges in its place."""
     holders, found = _holders(subject), list[inspect.Parameter]()
     for each in subject.parameters:
-        held = fields(holders[each.name]) if each.name in holders else ()
-        found += [inspect.Parameter(field.name, each.KEYWORD_ONLY, annotation=field.type) for field in held] or [each]
+        held = parameters_of(holders[each.name]) if each.name in holders else ()
+        found += [inner.replace(kind=each.KEYWORD_ONLY) for inner in held] or [each]
     return found
 
 
 def _packed(subject: Subject, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the fields of a dataclass in one object."""
+    """Return the arguments with those of a class of vocabulary and merges in one object."""
     found = dict(given)
     for name, kind in _holders(subject).items():
-        found[name] = kind(**{field.name: found.pop(field.name) for field in fields(kind)})
+        found[name] = kind(**{each.name: found.pop(each.name) for each in parameters_of(kind)})
     return found
 
 

@@ -43,6 +43,7 @@ BYSTANDERS = (
     ),
     FILL_VALUE,
     Role("sliding_window", ("sliding_window_size",), neutral=1 << 20),
+    Role("enable_gqa", ("use_gqa",), neutral=False),
 )
 """Required parameters that affect no output."""
 
@@ -70,6 +71,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others = {name: Role(f"{GIVEN}{name}", size_of=lambda inputs: same) for name in _dropouts_called(subject)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
+    others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
@@ -119,6 +121,21 @@ def _written_only(subject: Subject, roles: Sequence[Role]) -> list[str]:
         for name, count in written.items()
         if count and f"{name}[" in subject.code and len(re.findall(rf"\b{name}\b", subject.code)) == 1 + count
     ]
+
+
+UNLIMITED = (-1, -1)
+"""Window without limits on both sides, in the form of FlashAttention."""
+
+WINDOW = r"(?i)(sliding_?|attention_|attn_|local_)?window(_?size)?"
+"""Pattern of the names of windows."""
+
+
+def _two_sided_windows(subject: Subject, roles: Sequence[Role]) -> list[str]:
+    """Return the required parameters of an attention for windows before and after a query: `window_size[0]`, `left, right = window_size`."""
+    if inspect.isclass(subject.value) or all(role.name != "query" for role in roles):
+        return []
+    names = [name for name in _unlisted(subject, roles) if re.fullmatch(WINDOW, name)]
+    return [name for name in names if re.search(rf"\b{name}\[[01]\]|(?m:^ *\w+, *\w+ *= *{name}$)", subject.code)]
 
 
 def _unlisted(subject: Subject, roles: Sequence[Role]) -> list[str]:

@@ -32,7 +32,7 @@ from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message, OutputError
 from headway.practice.outputs import Raised
@@ -392,10 +392,18 @@ def returns_value(subject: Subject) -> bool:
 
 
 def completed(answer: Any) -> Any:
-    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass as a tuple."""
+    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass or of a class without methods as a tuple."""
     if is_dataclass(answer) and not inspect.isclass(answer) and not (callable(answer) or hasattr(answer, "dtype") or holds_data(answer)):
         return tuple(getattr(answer, each.name) for each in fields(answer))
+    if _is_record(type(answer)):
+        return tuple(vars(answer).values())
     return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
+
+
+def _is_record(kind: type) -> bool:
+    """Return True for a learner's class that has a constructor, and no other method and no base: its instances only hold values."""
+    methods = {name for name, each in vars(kind).items() if inspect.isroutine(each) and name != "__repr__"}
+    return is_learners(kind.__module__) and kind.__bases__ == (object,) and methods == {"__init__"}
 
 
 ONLY_LIBRARY = "__headway_library__"

@@ -441,3 +441,19 @@ class _Sizes:
             return self.num_heads
         is_width = plain in HIDDEN_SIZE or default is inspect.Parameter.empty
         return self.head_dim * self.num_heads if is_width else default
+
+
+STORING = r"update|append|add|push|extend|put|insert|write|store|(?<!re)set|forward|call"
+"""Pattern of the names of methods that may store keys and values in a cache."""
+KEY_OR_VALUE = r"(?i)(^|_)(k|v|kv|keys?|values?|states?)(_|\d|$)"
+"""Pattern of the names of parameters for keys and values."""
+
+
+def only_allocates(node: ast.stmt) -> bool:
+    """Return True for a cache whose keys and values others write, as a kernel of attention does: it has arrays, and no method that stores any."""
+    if not isinstance(node, ast.ClassDef) or node.bases:
+        return False
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
+    taken = [each.arg for method in methods for each in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)]
+    is_stored = any(re.search(STORING, each.name) for each in methods) or any(re.search(KEY_OR_VALUE, name) for name in taken)
+    return bool(methods) and not is_stored

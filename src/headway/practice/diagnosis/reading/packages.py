@@ -11,11 +11,13 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import decode_source
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.missing import OTHERS, Broken, MissingPackages, broken, imported, is_imported_by_learner
+from headway.practice.nested_strings import parsed
 
 MOST_FOLDERS = 6
 """Number of folders above a file in which its imports are looked up."""
@@ -112,16 +114,19 @@ class _Definitions(SourceFileLoader):
         super().__init__(name, path)
         self.run = run
 
+    def _tree(self) -> ast.Module:
+        return parsed(decode_source(self.get_data(self.path)))
+
     def get_code(self, fullname: str) -> CodeType:
         """Return the code of the file, which uses the processor in place of other devices."""
-        return compile(on_processor(ast.parse(self.get_data(self.path))), self.path, "exec", dont_inherit=True)
+        return compile(on_processor(self._tree()), self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the file, or only its definitions if it raises; what they leave undefined raises when it is used."""
         try:
             super().exec_module(module)
         except (Exception, SystemExit) as error:
-            left = self.run(module, on_processor(ast.parse(self.get_data(self.path))))
+            left = self.run(module, on_processor(self._tree()))
             vars(module).update({name: broken(f"{module.__name__}.{name}", error) for name in left})
             if not hasattr(module, "__path__"):  # the names of a package may be those of its files
                 module.__getattr__ = partial(_left_undefined, module.__name__, error)  # type: ignore[method-assign]
