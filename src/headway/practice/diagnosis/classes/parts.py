@@ -218,7 +218,8 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
         tables = len(re.findall(r"Embedding\(|Embed\(|Parameter\((?:torch\.\w+\()?|randn\(|normal\(", text))
         if has_waves and has_tokens:
-            learned = ["learned_positions"] if tables > 1 else []
+            of_library = len(re.findall(r"(?<![A-Za-z])(?:Embedding|Embed|Parameter|randn|normal)\(", text))
+            learned = ["learned_positions"] if (of_library if computes_waves(subject) else tables) > 1 else []
             return list(dict.fromkeys(["positioned_embedding", *learned, first]))
         if has_waves or not tables:
             return [first]
