@@ -37,6 +37,7 @@ from tests.practice.public import (
     noise_and_padding,
     norms,
     norms_and_kinds,
+    not_read,
     numbered_axes,
     operands,
     own_arrays,
@@ -110,6 +111,7 @@ MODULES = (
     norms_and_kinds,
     named_blocks,
     schedules,
+    not_read,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -125,6 +127,7 @@ MISTAKES += [
     + returned_changes.PROGRAMS
     + norms_and_kinds.PROGRAMS
     + schedules.PROGRAMS
+    + not_read.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

@@ -87,7 +87,9 @@ class Trial:
         names = [name for name, role in self.call.binding.role_of.items() if role.name in ("query", "key")]
         errors = [answer.error for _, answer in self._pairs_of(LENGTHS) if isinstance(answer, Raised)]
         reads = (re.search(LENGTH_OF.format(name=name), self.call.subject.code) for name in names)
-        of_lengths: set[Message | None] = {LENGTHS} if len(names) == 2 and errors and all(map(is_of_sizes, errors)) and all(reads) else set()
+        of_lengths: set[Message | None] = (
+            {LENGTHS} if len(names) == 2 and errors and all(map(is_of_sizes, errors)) and all(reads) else set()
+        )
         return of_lengths | {
             probe.beyond
             for probe, answer in zip(self.probes, self.answers, strict=True)
