@@ -38,6 +38,7 @@ from tests.practice.public import (
     noise_and_padding,
     norms,
     norms_and_kinds,
+    not_read,
     numbered_axes,
     operands,
     own_arrays,
@@ -112,6 +113,7 @@ MODULES = (
     named_blocks,
     schedules,
     newer_syntax,
+    not_read,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -128,6 +130,7 @@ MISTAKES += [
     + norms_and_kinds.PROGRAMS
     + schedules.PROGRAMS
     + newer_syntax.PROGRAMS
+    + not_read.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

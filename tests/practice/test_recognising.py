@@ -733,6 +733,15 @@ def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
     assert found_in(text) == {}
 
 
+def test_a_function_that_returns_an_instance_of_the_class_that_it_is_annotated_with_is_no_part():
+    text = "class FeedForward:\n    pass\n\ndef small_mlp(width: int) -> FeedForward:\n    return FeedForward(width)\n"
+    assert "small_mlp" in facts_of(text).optional
+
+
+def test_the_size_of_a_part_is_no_part():
+    assert facts_of("def mlp_hidden_dim(dim):\n    return 4 * dim\n").optional == {"mlp_hidden_dim"}
+
+
 def test_functions_that_show_a_part_need_no_verdict():
     text = "def generate(model, ids):\n    return ids\n\ndef benchmark_generation(model, ids):\n    generate(model, ids)\n"
     assert facts_of(text).optional == {"benchmark_generation"}

@@ -71,6 +71,7 @@ class Probe:
              together with `beyond`: for a function whose output here no known mistake explains
     within   description of the kind of inputs that these belong to, too: a function that rejects it need not take these
     unless   pattern of the source of functions that these inputs are not meant for
+    meant_by  pattern of the source of functions that are meant for these inputs although others need not be: if they return something, it counts
     """
 
     name: str
@@ -79,6 +80,7 @@ class Probe:
     caution: Message | None = None
     within: Message | None = None
     unless: str | None = None
+    meant_by: str | None = None
 
 
 QUIET = EMPTY

@@ -7,7 +7,7 @@ from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
-from headway.practice.recipes.attention import RETURNS, UNLESS_MASKED, both, triangle
+from headway.practice.recipes.attention import CAUSAL_ALONE, RETURNS, UNLESS_MASKED, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.encoding import without as without_operands
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
@@ -51,6 +51,7 @@ GIVEN = optional(
     Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", called="mask"),
     Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", source=PASSED_ON),
     UNLESS_MASKED,
+    CAUSAL_ALONE,
     Convention(
         UNLESS_MASKED.name,
         lambda inputs: inputs if inputs.get("mask") is None else _made_causal(inputs),

@@ -279,6 +279,8 @@ STEPS: dict[str, Step] = {
 }
 
 BATCH = TEXTS["batch"]
+CROPS_TEXT = r"\b(\w+) *= *\1\[(:|\.\.\.) *, *-\s*[\w.]+ *:\]"
+"""Pattern of the source of a function that crops its text itself to the context, and loses what it cuts off."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -298,7 +300,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("one token, growing", short | {"max_new_tokens": 4, "prompt": numpy.array([2])}),
         Probe("longer than the context", growing | {"context_size": 4}),
         Probe("prompt longer than the context", long | {"context_size": 4}),
-        Probe("longer than the model's context", growing, TEXTS["beyond_context"]),
+        Probe("longer than the model's context", growing, TEXTS["beyond_context"], meant_by=CROPS_TEXT),
         Probe("long context", roomy),
         Probe("one token, long context", roomy | {"prompt": numpy.array([4]), "max_new_tokens": 5}),
         Probe("long context, given", roomy | {"context_size": 32}),

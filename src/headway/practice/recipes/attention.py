@@ -117,9 +117,19 @@ UNLESS_MASKED = Convention(
 """Attention whose source states that a given mask replaces the causal one."""
 
 ALWAYS = {"is_causal": lambda given: True}
+
+CAUSAL_ALONE = Convention(
+    TEXTS["mask_not_read"],
+    steps={**ALWAYS, "combine": lambda mask, lower: lower},
+    role="mask",
+    source=r"(?s)\bdef \w+\([^)]*\b(\w*mask)(?: *:[^=,)]+)? *= *None\b(?!.*(?<![\w.])\1\b(?! *=[^=]))",
+)
+"""Causal attention with an optional mask that its code never reads, such as one that its callers pass to all layers alike."""
+
 CAUSAL = optional(
     Convention(TEXTS["always_causal"], steps=ALWAYS),
     UNLESS_MASKED,
+    CAUSAL_ALONE,
     Convention(TEXTS["always_causal"], steps={**ALWAYS, **TOP_LEFT[1].steps}, without="is_causal", source=r"is_causal *= *True"),
 )
 """Attention that is causal without an argument for it, for a library's function aligned at the top left."""

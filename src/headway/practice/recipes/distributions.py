@@ -108,7 +108,7 @@ GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax
 """Accepted inputs."""
 
 VOCABULARY = r"((n_?)?vocab(ulary)?(_?size)?|v)"
-ONE_ROW = rf"(?![\s\S]*\b(b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY} *[)\]])[\s\S]*[(\[] *{VOCABULARY} *, *[)\]]"
+ONE_ROW = rf"(?![\s\S]*\b(1|b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY} *[)\]])[\s\S]*[(\[] *{VOCABULARY} *, *[)\]]"
 OF_ONE_ROW = rf"(?i)\A{ONE_ROW}"
 """Pattern of the source of a function whose documentation says that it takes one distribution, of shape (vocab_size,)."""
 

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.adapters.stepped_schedules import stepped_schedu
 from headway.practice.diagnosis.calls.binding import Binding, bind_parameters, fits_name
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.own_tensors import OWN
+from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
@@ -66,7 +67,10 @@ class ScheduleCall(Call):
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the calls of a schedule whose settings all have roles; none for one that has numbers or settings of its own."""
+    """Return the calls of a schedule whose settings all have roles; none for one that has numbers or settings of its own.
+
+    A function that returns one, `make_schedule(max_lr, warmup_steps)(step)`, is called with the settings and the step together.
+    """
     if library in OWN:
         return []
     stepped = stepped_schedules(subject, exercise, library)
@@ -74,7 +78,7 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
         variables = _variables(subject)
         found = [replace(call, first=each.first) for each in stepped for call in _calls(each.subject, exercise, library, variables)]
         return [*found]
-    return [*_calls(subject, exercise, library, _variables(subject))]
+    return [*_calls(as_function(subject) or subject, exercise, library, _variables(subject))]
 
 
 def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequence[str]) -> list[ScheduleCall]:

@@ -83,11 +83,18 @@ class Trial:
 
     @cached_property
     def meant_kinds(self) -> set[Message | None]:
-        """Return the kinds that the code is meant for, although it rejects them: several lengths, if it reads those of queries and of keys."""
+        """Return the kinds that the code is meant for: several lengths that it rejects, if it reads those of queries and of keys, and what a probe says."""
         names = [name for name, role in self.call.binding.role_of.items() if role.name in ("query", "key")]
         errors = [answer.error for _, answer in self._pairs_of(LENGTHS) if isinstance(answer, Raised)]
         reads = (re.search(LENGTH_OF.format(name=name), self.call.subject.code) for name in names)
-        return {LENGTHS} if len(names) == 2 and errors and all(map(is_of_sizes, errors)) and all(reads) else set()
+        of_lengths: set[Message | None] = (
+            {LENGTHS} if len(names) == 2 and errors and all(map(is_of_sizes, errors)) and all(reads) else set()
+        )
+        return of_lengths | {
+            probe.beyond
+            for probe, answer in zip(self.probes, self.answers, strict=True)
+            if probe.meant_by is not None and not isinstance(answer, Raised) and re.search(probe.meant_by, self.call.subject.code)
+        }
 
     def _pairs_of(self, kind: Message | None) -> list[tuple[Probe, Any]]:
         """Return the probes of a kind with their outputs."""

@@ -488,11 +488,30 @@ MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
 
+OF_POSITIONS = r"pos(ition)?(al)?_?(emb(ed(ding)?)?|enc(od(ing|er))?)s?"
+"""Pattern of the name of a layer of positions, which an attention that is given one applies to its queries and keys."""
+
+
 def _neutral_value(parameter: inspect.Parameter) -> Any:
-    """Return the value that a parameter without a role takes by its name, or a rotation by 0 for one whose annotation is a class that rotates."""
-    value, annotation = neutral_value(parameter.name), parameter.annotation
-    kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return same if value is NOTHING and fitting(kind.partition("|")[0].strip())[0][:1] == ("rotary",) else value
+    """Return the value that a parameter without a role takes by its name, or a rotation by 0 for one whose annotation is a class that rotates.
+
+    A layer of positions of any class is one that rotates.
+    """
+    value = neutral_value(parameter.name)
+    is_rotation = fitting(_kind(parameter))[0][:1] == ("rotary",)
+    is_layer = _is_layer(parameter) and re.fullmatch(OF_POSITIONS, snake(parameter.name)) is not None
+    return same if value is NOTHING and (is_rotation or is_layer) else value
+
+
+def _kind(parameter: inspect.Parameter) -> str:
+    """Return the name of the class of a parameter's annotation, or an empty text."""
+    annotation = parameter.annotation
+    return (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")).partition("|")[0].strip()
+
+
+def _is_layer(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter whose annotation says that it is a module."""
+    return _kind(parameter).rpartition(".")[2] == "Module"
 
 
 def _constructor_bindings(
@@ -605,8 +624,11 @@ FRACTIONS = ("eps", "expansion")
 
 
 def _can_be_size(name: str, role: Role, parameters: Sequence[inspect.Parameter]) -> bool:
-    """Return True unless the parameter's default is a flag, a text, or a fraction where a whole number is meant: `length_factor=1.0`."""
-    default = next(each.default for each in parameters if each.name == name)
+    """Return True unless a parameter is a layer, or its default a flag, a text, or a fraction where a whole number is meant: `length_factor=1.0`."""
+    parameter = next(each for each in parameters if each.name == name)
+    if _is_layer(parameter):
+        return False
+    default = parameter.default
     kinds = int | float if role.name in FRACTIONS else int
     return default is inspect.Parameter.empty or default is None or (isinstance(default, kinds) and not isinstance(default, bool))
 

@@ -218,8 +218,11 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
         has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
         tables = len(re.findall(r"Embedding\(|Embed\(|Parameter\((?:torch\.\w+\()?|randn\(|normal\(", text))
         if has_waves and has_tokens:
-            learned = ["learned_positions"] if tables > 1 else []
-            return list(dict.fromkeys(["positioned_embedding", *learned, first]))
+            is_computed = computes_waves(subject)
+            of_library = len(re.findall(r"(?<![A-Za-z])(?:Embedding|Embed|Parameter|randn|normal)\(", text))
+            learned = ["learned_positions"] if (of_library if is_computed else tables) > 1 else []
+            named = [] if is_computed and first == "learned_positions" else [first]
+            return list(dict.fromkeys(["positioned_embedding", *learned, *named]))
         if has_waves or not tables:
             return [first]
         is_of_both = has_tokens and (tables > 1 or "pos" in text.lower())

@@ -18,7 +18,7 @@ SAMPLING = (*METHODS[:2], "sample", "step", "process")
 
 
 def as_function(subject: Subject) -> Subject | None:
-    """Return a class as a function that constructs an instance and calls it, or a maker of a sampler as one that calls what it returns.
+    """Return a class as a function that constructs an instance and calls it, or a maker of a sampler or a schedule as one that calls what it returns.
 
     None for a class without such a method, for other functions, and for settings and operands of the same names.
     """
