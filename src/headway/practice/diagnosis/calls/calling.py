@@ -29,7 +29,7 @@ from headway.practice.diagnosis.calls.binding import (
 )
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
-from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
+from headway.practice.diagnosis.calls.own_tensors import OTHERS, OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES
 from headway.practice.diagnosis.calls.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.reading.subject import Subject
@@ -392,10 +392,25 @@ def returns_value(subject: Subject) -> bool:
 
 
 def completed(answer: Any) -> Any:
-    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass as a tuple."""
+    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass or of an object that only holds arrays as a tuple."""
     if is_dataclass(answer) and not inspect.isclass(answer) and not (callable(answer) or hasattr(answer, "dtype") or holds_data(answer)):
         return tuple(getattr(answer, each.name) for each in fields(answer))
+    if held := _held_in_record(answer):
+        return held[0] if len(held) == 1 else held
     return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
+
+
+def _held_in_record(answer: Any) -> tuple[Any, ...]:
+    """Return the values of an object that only holds an output and more: of a class of the author's without a base; empty for another value."""
+    kind = type(answer)
+    if kind.__bases__ != (object,) or kind.__module__.partition(".")[0] in OTHERS or hasattr(answer, "dtype") or holds_data(answer):
+        return ()
+    held = tuple(each for each in getattr(answer, "__dict__", {}).values() if each is not None and not _is_empty(each))
+    return held if held and all(hasattr(each, "dtype") or holds_data(each) for each in held) else ()
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple) and not value
 
 
 ONLY_LIBRARY = "__headway_library__"
