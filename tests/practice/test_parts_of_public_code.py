@@ -59,6 +59,7 @@ from tests.practice.public import (
     translation,
     unused_settings,
     updates,
+    vocabularies_and_probabilities,
     wrappers,
 )
 from tests.practice.public.program import Program
@@ -99,6 +100,7 @@ MODULES = (
     own_attention,
     pieces,
     records_and_experts,
+    vocabularies_and_probabilities,
     named_otherwise,
     casts_and_indices,
     unused_settings,
