@@ -46,6 +46,7 @@ from tests.practice.public import (
     own_settings,
     own_training,
     pieces,
+    records_and_experts,
     returned_changes,
     schedules,
     settings,
@@ -60,6 +61,7 @@ from tests.practice.public import (
     translation,
     unused_settings,
     updates,
+    vocabularies_and_probabilities,
     wrappers,
 )
 from tests.practice.public.program import Program
@@ -99,6 +101,8 @@ MODULES = (
     given_places,
     own_attention,
     pieces,
+    records_and_experts,
+    vocabularies_and_probabilities,
     named_otherwise,
     casts_and_indices,
     unused_settings,
@@ -187,6 +191,13 @@ def test_programs_with_a_mistake_are_not_correct(tmp_path, program: Program, pla
     assert program.text.count(right) == 1, right
     verdict = verdict_on(tmp_path, program, program.text.replace(right, wrong))
     assert verdict is None or not verdict.is_correct  # a name that says little is recognised only if the program is right
+
+
+def test_the_judge_measures_the_eps_that_the_diagnosis_found_by_trying(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(records_and_experts.AROUND_ZERO)
+    (verdict,) = [each for each in check_file(path) if each.subject == "RMSNorm"]
+    assert verdict.is_correct, verdict
 
 
 @pytest.mark.slow

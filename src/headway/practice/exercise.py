@@ -164,6 +164,7 @@ class Convention:
     may_write  True if the function may write its output into its input, which is then noted
     leaves_out  True if some outputs are not compared, so that mistakes are first looked for under the other conventions
     reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
+    measured_by  the convention whose `reads` found this one, None for one that was not measured
     by_number  (whole number, probe inputs) → inputs in this convention, in place of `encode`; the name has the placeholder {number}
     place     index of the number among those of the source and the constants of the file that it names
 
@@ -188,6 +189,7 @@ class Convention:
     may_write: bool = False
     leaves_out: bool = False
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
+    measured_by: Convention | None = None
     by_number: Callable[[int, Inputs], Inputs | None] | None = None
     place: int | None = None
 

@@ -32,6 +32,7 @@ from headway.practice.diagnosis.explain.failure import lacks_base_constructor, l
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.guessed_fields import guesses_field
+from headway.practice.diagnosis.named_probabilities import takes_probabilities_as_logits
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
@@ -100,9 +101,9 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
 
 
 def is_in_doubt(verdict: Verdict) -> bool:
-    """Return True for outputs that no repair explains, and no cause that more than coincidence supports; for right ones, if they depend on the place."""
+    """Return True for outputs that no repair explains, and no cause that more than coincidence supports; for right ones, if their place or a name speaks against them."""
     if verdict.is_correct:
-        return verdict.trial is not None and depends_on_place(verdict.trial)
+        return verdict.trial is not None and (depends_on_place(verdict.trial) or takes_probabilities_as_logits(verdict.trial))
     if verdict.trial is not None and (
         _orders_fused(verdict)
         or _changes_rotation(verdict)
@@ -495,8 +496,10 @@ def _has_other_operands(trial: Trial) -> bool:
 
 def _doubted(verdict: Verdict) -> Verdict:
     tried = len({each.conventions for each in verdict.trials}) or 1
-    says = TEXTS["in_doubt"].format(count=tried)
-    cause = Cause(NOT_UNDERSTOOD, says, TEXTS["select_part_or_state_shapes"], EMPTY, line=verdict.line)
+    says, fix = TEXTS["in_doubt"].format(count=tried), TEXTS["select_part_or_state_shapes"]
+    if verdict.is_correct and verdict.trial is not None and takes_probabilities_as_logits(verdict.trial):
+        says, fix = TEXTS["named_probabilities"], TEXTS["name_what_is_given"]
+    cause = Cause(NOT_UNDERSTOOD, says, fix, EMPTY, line=verdict.line)
     return replace(verdict, status="could not run", causes=(cause,), notes=(), repair=None, is_confirmed=True)
 
 

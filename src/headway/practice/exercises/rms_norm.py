@@ -116,6 +116,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("vector, small numbers", {"x": drawn(4) * 1e-3}, VECTOR),
         Probe("weighted vector, small numbers", weight | {"x": drawn(4) * 1e-3}, VECTOR),
         Probe("weighted vector, given eps", weighted(5) | {"eps": 0.3}, VECTOR),
+        Probe("vector, given eps", {"x": drawn(5), "eps": 0.3}, VECTOR),
     )
 
 

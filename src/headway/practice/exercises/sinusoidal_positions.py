@@ -223,6 +223,12 @@ AXIS_OF_ONE = (
 )
 """Pattern of a table with an axis of one after the positions, for a batch."""
 
+EXCHANGED = r"\.(transpose\((0, *1|1, *0)\)|permute\(1, *0(, *2)?\))"
+GIVEN_POSITIONS_FIRST = (
+    rf"\b(\w+) *= *\1{EXCHANGED}((?!\n *def |\b\1{EXCHANGED})[\s\S])*\bself\.\w*pos\w*\(\1\)|\bself\.\w*pos\w*\(\w+{EXCHANGED}\)"
+)
+"""Pattern of a file whose model exchanges the batch and the positions before it calls its layer of positions."""
+
 WIDTHS = (Convention(decode=_refused),)
 AXES = optional(
     Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
@@ -262,6 +268,7 @@ TAKES = optional(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*({AXIS_OF_ONE})",
         file_source=rf"\A(?![\s\S]*(batch_first *= *True|{SHAPE_OF_BATCH}))",
     ),
+    _SEQUENCE_FIRST(file_source=GIVEN_POSITIONS_FIRST),
 )
 FORMS = optional(
     Convention(TEXTS["in_halves"], steps=IN_HALVES, called=r"sin_?cos|timing_signal"),

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headway.practice.diagnosis.calls.calling import DTYPES
-from headway.practice.diagnosis.calls.conventions import may_apply
 from headway.practice.exercise import Convention, Exercise
 
 LIBRARIES = tuple(DTYPES)
@@ -45,9 +44,9 @@ def claim_of(subject: str, trial: Any, *, is_whole: bool) -> Claim:
 
 def _index(group: tuple[Convention, ...], chosen: Convention, call: Any) -> int:
     """Return a convention's index; one that was measured from the function has that of the alternative that measures it."""
-    same = [index for index, each in enumerate(group) if each is chosen or (each.by_number is not None and each.place == chosen.place)]
-    measuring = [index for index, each in enumerate(group) if each.reads is not None]
-    return (same or [index for index in measuring if may_apply(group[index], call)] or measuring or [0])[0]
+    same = [index for index, each in enumerate(group) if each in (chosen, chosen.measured_by)]
+    numbered = [index for index, each in enumerate(group) if each.by_number is not None and each.place == chosen.place]
+    return (same or numbered or [0])[0]
 
 
 def claim_from(values: Any, exercise: Exercise, subject: str) -> Claim | None:

@@ -392,18 +392,28 @@ def returns_value(subject: Subject) -> bool:
 
 
 def completed(answer: Any) -> Any:
-    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass or of a class without methods as a tuple."""
+    """Return an output, with the values that a generator yields as a list, and the fields of a dataclass or of an object that only holds values as a tuple."""
     if is_dataclass(answer) and not inspect.isclass(answer) and not (callable(answer) or hasattr(answer, "dtype") or holds_data(answer)):
         return tuple(getattr(answer, each.name) for each in fields(answer))
-    if _is_record(type(answer)):
-        return tuple(vars(answer).values())
+    if held := _held_in_record(answer):
+        return held[0] if len(held) == 1 else held
     return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
 
 
-def _is_record(kind: type) -> bool:
-    """Return True for a learner's class that has a constructor, and no other method and no base: its instances only hold values."""
-    methods = {name for name, each in vars(kind).items() if inspect.isroutine(each) and name != "__repr__"}
-    return is_learners(kind.__module__) and kind.__bases__ == (object,) and methods == {"__init__"}
+def _held_in_record(answer: Any) -> tuple[Any, ...]:
+    """Return the values of an object of a learner's class without a base that has no methods, or that holds arrays alone; empty for another value."""
+    kind = type(answer)
+    if kind.__bases__ != (object,) or not is_learners(kind.__module__) or hasattr(answer, "dtype") or holds_data(answer):
+        return ()
+    held = tuple(vars(answer).values())
+    if {name for name, each in vars(kind).items() if inspect.isroutine(each) and name != "__repr__"} == {"__init__"}:
+        return held
+    filled = tuple(each for each in held if each is not None and not _is_empty(each))
+    return filled if all(hasattr(each, "dtype") or holds_data(each) for each in filled) else ()
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple) and not value
 
 
 ONLY_LIBRARY = "__headway_library__"

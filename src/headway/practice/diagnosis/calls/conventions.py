@@ -52,7 +52,8 @@ def measured_conventions(convention: Convention, call: Call, exercise: Exercise)
         read = convention.reads(lambda inputs: main_output(output_of(call, (), inputs), exercise))
     except (*MISFITS, ArithmeticError):
         return []
-    return [] if read is None else [read] if isinstance(read, Convention) else read
+    found = [] if read is None else [read] if isinstance(read, Convention) else read
+    return [replace(each, measured_by=convention) for each in found]
 
 
 def _numbers_of(subject: Subject) -> list[int]:

@@ -123,9 +123,12 @@ def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: f
     return sizes[role.name]
 
 
-def config_parameter(subject: Subject) -> str | None:
-    """Return the constructor parameter that takes all sizes at once: by its name, or because the class reads fields of it."""
-    for parameter in subject.parameters:
+def config_parameter(subject: Subject, others: Collection[str] = ()) -> str | None:
+    """Return the constructor parameter that takes all sizes at once: by its name, or because the class reads fields of it.
+
+    others   parameters that are known to be something else
+    """
+    for parameter in (each for each in subject.parameters if each.name not in others):
         if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
             continue
         if _is_option(subject, parameter):

@@ -36,6 +36,7 @@ from headway.practice.diagnosis.classes.configs import (
     with_width_of_head,
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
+from headway.practice.diagnosis.classes.given_vocabulary import OF_VOCABULARY, GivenVocabulary, given_vocabularies
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
 from headway.practice.diagnosis.classes.no_effect import stored_as, without_effect
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
@@ -112,12 +113,17 @@ class Construction:
     @property
     def takes_all_sizes(self) -> bool:
         """Return True if sizes are passed under names of the file's own."""
-        return self.config is not None or bool(self.variables) or self.is_shown or bool(self.spread)
+        return self.config is not None or bool(self.variables) or self.is_shown or bool(self.spread) or self.has_vocabulary
 
     @property
     def is_shown(self) -> bool:
         """Return True if the file's own example has some of the arguments."""
         return any(isinstance(each, Shown) for each in self.fixed.values())
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """Return True if an argument is a vocabulary, which has the number of tokens."""
+        return any(isinstance(each, GivenVocabulary) for each in self.fixed.values())
 
     def constructs_as(self, other: Construction) -> bool:
         """Return True if only the call of the method differs from that of another reading of the same class."""
@@ -130,6 +136,7 @@ class Construction:
         if self.config is not None or not self.is_plain or self.is_shown or self.spread:
             return sizes
         meant = {role.name for role in roles_of_names(list(self.variables), sizes, is_shared=True).values()}
+        meant |= {OF_VOCABULARY} if self.has_vocabulary else set()
         return [role for role in sizes if role.name in meant]
 
 
@@ -200,7 +207,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         return
     constructor = subject.parameters
     spread = tuple(each.name for each in constructor if each.default is each.empty and keywords_taken(subject, each.name))
-    config = None if spread else config_parameter(subject)
+    vocabularies = given_vocabularies(constructor, subject, exercise)
+    config = None if spread else config_parameter(subject, set(vocabularies))
     dropouts = tuple(
         each.name
         for each in constructor
@@ -208,7 +216,12 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     )
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _state_dicts(constructor, subject) | given_weights(constructor, subject, exercise)
-    keys |= _initializers(constructor, subject) | _implementations(constructor, subject) | without_effect(constructor, subject, exercise)
+    keys |= (
+        vocabularies
+        | _initializers(constructor, subject)
+        | _implementations(constructor, subject)
+        | without_effect(constructor, subject, exercise)
+    )
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
     configs = further_configs(subject, config)

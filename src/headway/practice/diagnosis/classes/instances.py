@@ -36,6 +36,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
+from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary
 from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, collide, refill, restore, shared_caches
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
@@ -410,7 +411,8 @@ class InstanceCall(Call):
         constructor, sizes = self._as_multiples(constructor, sizes)
         switches: dict[str, Any] = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
         switches |= {
-            name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear) else each for name, each in construction.fixed.items()
+            name: each.at(sizes) if isinstance(each, Shown | StateDict | GivenLinear | GivenVocabulary) else each
+            for name, each in construction.fixed.items()
         }
         switches |= {name: self._converted(each.at(sizes)) for name, each in construction.fixed.items() if isinstance(each, GivenWeight)}
         if construction.config is not None:

@@ -218,10 +218,15 @@ def _operands_of(part: Any) -> tuple[str, ...]:
     return () if method is None else tuple(inspect.signature(getattr(type(part), method)).parameters)[1:]
 
 
+OF_EXPERTS = r"MoE|MOE|Moe(?![a-z])|(?i:mixture|experts)"
+"""Pattern of the names of mixtures of experts, in place of a feed-forward: a part that nothing judges."""
+
+
 def _check(kinds: Sequence[Kind | None], parts: Sequence[Any]) -> None:
     """Raise OtherPartsError for other parts than those of a layer."""
     own = [type(part).__name__ for part in parts if not type(part).__module__.startswith(("torch.", "mlx.", "flax."))]
-    if "attention" not in kinds or kinds.count("feed_forward") != 1 or not own or not all(any(fitting(name)) for name in own):
+    are_known = all(any(fitting(name)) or re.search(OF_EXPERTS, name) for name in own)
+    if "attention" not in kinds or kinds.count("feed_forward") != 1 or not own or not are_known:
         raise OtherPartsError(f"got parts {kinds}, expected those of a layer")
 
 
