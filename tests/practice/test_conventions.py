@@ -331,6 +331,7 @@ RIGHT = {
     "a block in a file with an initializer": (INITIALIZER, "TransformerBlock"),
     "gate and up in one matrix": (FUSED_GATE, "SwiGLU"),
     "a causal function": (CAUSAL_FUNCTION, "causal_attention"),
+    "an output in an object of its own": (OWN_ARRAYS, "LayerNorm"),
     "causal unless told otherwise": (CAUSAL_BY_DEFAULT, "sdpa"),
 }
 
@@ -345,7 +346,6 @@ def create_layer_norm(dim, eps=1e-5):
 
 UNUSUAL = {
     "a function that makes a norm and its weights": (FACTORY, "create_layer_norm"),
-    "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
     "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),
 }
 
@@ -353,6 +353,7 @@ WRONG = {
     "the second of three axes": (LAST_OF_THREE.replace("sum(axis", "sum(1"), "softmax"),
     "cosines of the next pair": (EVEN_WIDTHS.replace("2 * pair / width", "2 * (pair + 1) / width"), "positional_encoding"),
     "a mask of the keys that is ignored": (TWO_MASKS.replace("k_padding_mask is not None", "False"), "MultiHeadAttention"),
+    "a wrong output in an object of its own": (OWN_ARRAYS.replace("(x * x).mean", "(x * x).sum"), "LayerNorm"),
     "one merge too few": (OWN_SPECIAL_TOKENS.replace("first + 256, vocab_size", "first + 256, vocab_size - 1"), "BPETokenizer"),
     "an optional mask that is ignored": (
         WHOLE_MASK.replace("x, mask)", "x, mask=None)").replace("=mask, is", "=None, is"),

@@ -89,5 +89,5 @@ PROGRAMS = (
     ),
     Program("WarmupCosineSchedule", "cosine_schedule", SCHEDULE, (("share = (step - self.warmup_steps)", "share = step"),)),
     Program("SelfAttention", "self_attention", KIND, (("** 0.5", "** 1.0"),)),
-    Program("SharedExpert", "gated_feed_forward", EXPERT),
+    Program("SharedExpert", "gated_feed_forward", EXPERT, (("silu(self.open(x)) * self.lift(x)", "silu(self.open(x) * self.lift(x))"),)),
 )

@@ -99,7 +99,8 @@ def recognised(subject: Subject) -> Exercise | None:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
     if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):
         return None
-    is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or re.search(OF_FACTORY, subject.code)
+    makes_other = means not in BYTE_PAIRS and re.search(OF_FACTORY, subject.code)  # a training returns what it learned
+    is_other = re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE) or makes_other
     if inspect.isfunction(subject.value) and (is_other or _only_shows(subject)):
         return None
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.short_name))

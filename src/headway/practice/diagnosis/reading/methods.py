@@ -95,8 +95,8 @@ CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features
 OF_FACTORY = (
     r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
     r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
-    r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
-    r"|-> *['\"]?(?:\w+\.)*(?!\w*(?:Tensor|Array|Parameter|Variable|Matrix|Counter|Merge)\b)(?P<made>[A-Z]\w*[a-z]\w*)\b['\"]?:(?s:.)*\breturn (?:\w+\.)*(?P=made)\("
+    r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
+    r"|-> *['\"]?(?:\w+\.)*(?!\w*(?:Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)(?P<made>[A-Z]\w*[a-z]\w*)\b['\"]?:(?s:.)*\breturn (?:\w+\.)*(?P=made)\("
 )
 """Pattern of the source of a function that returns another one, a layer of a library with its settings or of the kind that a text names, layers in a list or a dict, or an instance
 that it makes: `build_attention(config)`, or of the class that it is annotated to return."""
