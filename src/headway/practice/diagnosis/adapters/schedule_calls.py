@@ -76,8 +76,7 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
     stepped = stepped_schedules(subject, exercise, library)
     if stepped or inspect.isclass(subject.value):
         variables = _variables(subject)
-        found = [replace(call, first=each.first) for each in stepped for call in _calls(each.subject, exercise, library, variables)]
-        return [*found]
+        return [replace(call, first=each.first) for each in stepped for call in _calls(each.subject, exercise, library, variables)]
     return [*_calls(as_function(subject) or subject, exercise, library, _variables(subject))]
 
 

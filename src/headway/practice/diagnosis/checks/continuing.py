@@ -83,19 +83,28 @@ def cache_cause(trial: Trial) -> Cause | Message | None:
             if differs:
                 differs, differs_for_several = _differs_in_modes(trial, each)
         except RaisedError as raised:
-            line = last_line(raised.error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(raised.error) else None
-            if line is None:
-                continue
-            says = TEXTS["cached_raises"].format(error=describe_error(raised.error))
-            return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
+            if (cause := raising_cause(call, raised.error)) is not None:
+                return cause
+            continue
         except Exception:  # a cache of another form, or none
             continue
         if differs:
-            line = call.subject.line_of(r"arange|tril|triu|mask\w* *=|cat\(|concat")
-            return Cause("cached_differs", TEXTS["cached_differs"], TEXTS["continue_after_cache"], EMPTY, line=line)
+            return differing_cause(call.subject.line_of(r"arange|tril|triu|mask\w* *=|cat\(|concat"))
         if differs_for_several:
             return TEXTS["one_position_at_a_time"]
     return None
+
+
+def differing_cause(line: int | None) -> Cause:
+    """Return the cause for an output after cached positions that differs from that of a whole pass."""
+    return Cause("cached_differs", TEXTS["cached_differs"], TEXTS["continue_after_cache"], EMPTY, line=line)
+
+
+def raising_cause(call: InstanceCall, error: Exception) -> Cause | None:
+    """Return the cause for an exception after cached positions; None unless it is of sizes, at a line of the learner's file."""
+    line = last_line(error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(error) else None
+    says = TEXTS["cached_raises"].format(error=describe_error(error))
+    return None if line is None else Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
 
 
 def passes(call: InstanceCall) -> Iterator[Pass]:

@@ -10,19 +10,14 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.continuing import TOLERANCE, Pass, cache_in, passes, sequence_output
+from headway.practice.diagnosis.checks.continuing import TOLERANCE, Pass, cache_in, differing_cause, passes, raising_cause, sequence_output
 from headway.practice.diagnosis.checks.own_cache import LATER, START, start_of
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.kept_caches import keeps_keys
-from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.exercise import Inputs
-from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same
-from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
-
-TEXTS = Texts("diagnosis")
 
 MODELS = ("gpt2",)
 """Exercises of whole models that may take a cache."""
@@ -49,14 +44,8 @@ def model_cache_cause(trial: Trial) -> Cause | None:
     if not outcomes or any(each is True for each in outcomes):
         return None
     if any(each is False for each in outcomes):
-        return _cause(TEXTS["cached_differs"], call.subject.line_of(rf"arange|\b{START}\b|pos\w* *="))
-    error = next(each for each in outcomes if isinstance(each, Exception))
-    line = last_line(error, str(getattr(call.subject.module, "__file__", ""))) if is_of_sizes(error) else None
-    return _cause(TEXTS["cached_raises"].format(error=describe_error(error)), line) if line is not None else None
-
-
-def _cause(says: Message, line: int | None) -> Cause:
-    return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
+        return differing_cause(call.subject.line_of(rf"arange|\b{START}\b|pos\w* *="))
+    return raising_cause(call, next(each for each in outcomes if isinstance(each, Exception)))
 
 
 def _ways(call: InstanceCall) -> Iterator[Pass]:

@@ -11,19 +11,14 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import NO_EFFECT, TABLE
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.continuing import ATTENTIONS, CACHE, TOLERANCE, sequence_output
+from headway.practice.diagnosis.checks.continuing import ATTENTIONS, CACHE, TOLERANCE, differing_cause, raising_cause, sequence_output
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.kept_caches import keeps_keys
 from headway.practice.diagnosis.classes.method_binding import call_parameters
-from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
 from headway.practice.exercise import Probe
-from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same
-from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
-
-TEXTS = Texts("diagnosis")
 
 START = r"start(_?(pos(ition)?|index|idx))?|(input|cur(rent)?|cache)_?pos(ition)?|pos|offset"
 """Pattern of the name of a parameter for the first position of the input."""
@@ -48,16 +43,12 @@ def own_cache_cause(trial: Trial) -> Cause | None:
             return None
         if any(each is False for each in outcomes):
             pattern = rf"\b(cache|keys?|values?)\w*\b[^\n=]*=[^\n]*\b{start}\b"
-            return _cause(TEXTS["cached_differs"], call.subject.line_of(pattern) or call.subject.line_of(rf"\b{start}\b"))
+            return differing_cause(call.subject.line_of(pattern) or call.subject.line_of(rf"\b{start}\b"))
         error = next((each for each in outcomes if isinstance(each, Exception)), None)
-        line = last_line(error, str(getattr(call.subject.module, "__file__", ""))) if error is not None and is_of_sizes(error) else None
-        if error is not None and line is not None:
-            return _cause(TEXTS["cached_raises"].format(error=describe_error(error)), line)
+        cause = None if error is None else raising_cause(call, error)
+        if cause is not None:
+            return cause
     return None
-
-
-def _cause(says: Message, line: int | None) -> Cause:
-    return Cause("cached_differs", says, TEXTS["continue_after_cache"], EMPTY, line=line)
 
 
 def start_of(call: InstanceCall) -> str | None:
