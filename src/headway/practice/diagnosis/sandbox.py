@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.explain.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
+from headway.practice.diagnosis.explain.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN
 from headway.practice.diagnosis.files import read_source
 from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name
@@ -49,6 +49,7 @@ REPAIRING = 2.0
 
 MAX_EVENTS = 10_000
 
+OUT_OF_TIME = Cause("too_slow", TEXTS["out_of_time"], TEXTS["give_more_time"], EMPTY)
 AT_IMPORT = Cause("too_slow", TEXTS["import_too_slow"], TEXTS["guard_main"], EMPTY)
 NOT_CONFIRMED = Cause("not_confirmed", TEXTS["differs_on_fresh_inputs"], TEXTS["use_inputs_alone"], EMPTY)
 RAISES = Cause("not_confirmed", TEXTS["raises_for_fresh_inputs"], TEXTS["use_inputs_alone"], EMPTY)
@@ -390,7 +391,7 @@ def _missing(verdicts: Sequence[Verdict], facts: Facts, named: str | None) -> li
 
 def _cause_of_end(ended_for: str | None) -> Cause:
     if ended_for == "time":
-        return TOO_SLOW
+        return OUT_OF_TIME
     if ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
         says = TEXTS["too_large"].format(gigabytes=gigabytes)
