@@ -83,7 +83,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-DTYPES = ("float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64")
+DTYPES = ("float32", "bfloat16", "uint8", "bool", "complex64")
 OF_ONE = (
     "abs negative sign square sqrt exp sum mean max min prod var cumsum sort argsort argmax any flip floor round isnan triu diag".split()
 )
