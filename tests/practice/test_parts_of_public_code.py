@@ -62,6 +62,7 @@ from tests.practice.public import (
     unused_settings,
     updates,
     vocabularies_and_probabilities,
+    widths_and_tables,
     wrappers,
 )
 from tests.practice.public.program import Program
@@ -118,6 +119,7 @@ MODULES = (
     schedules,
     newer_syntax,
     not_read,
+    widths_and_tables,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -135,6 +137,7 @@ MISTAKES += [
     + schedules.PROGRAMS
     + newer_syntax.PROGRAMS
     + not_read.PROGRAMS
+    + widths_and_tables.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 

@@ -374,6 +374,10 @@ OF_LENGTH = r"(?i)(seq(uence)?|tgt|trg|context|max|q|query)?_?(len(gth)?|size)|[
 """Pattern of the name of a number of positions."""
 
 
+OF_HIDING = r"(?i)_?(apply|add)_?(causal|future|look_?ahead)_?mask(ing)?"
+"""Pattern of the names of functions that hide later positions in scores."""
+
+
 def as_mask(subject: Subject) -> Exercise | None:
     """Return the exercise of causal masks or of padding masks for what makes an attention mask, if it is correct.
 
@@ -381,12 +385,15 @@ def as_mask(subject: Subject) -> Exercise | None:
     """
     if re.fullmatch("(?i)masking", subject.short_name):  # what hides padding in its input has this name as well
         return _first_correct(subject, ("causal_mask",))
+    needed = [each.name for each in subject.parameters if each.default is each.empty]
+    if re.fullmatch(OF_HIDING, subject.short_name) and len(needed) == 1 and "score" in needed[0].lower():
+        return exercise("causal_mask")
     if not re.fullmatch(OF_MASK, subject.short_name.strip("_")):
         return None
     right = _first_correct(subject, ("causal_mask", "padding_mask"))
     if subject.is_private:
         return right
-    takes_length = [re.fullmatch(OF_LENGTH, each.name) for each in subject.parameters if each.default is each.empty]
+    takes_length = [re.fullmatch(OF_LENGTH, name) for name in needed]
     makes_triangle = len(re.findall(r"\btri[ul]\(", subject.used_source)) == 1
     return right or (exercise("causal_mask") if len(takes_length) == 1 and all(takes_length) and makes_triangle else None)
 
