@@ -186,6 +186,13 @@ def test_caches_that_others_write_need_no_verdict(tmp_path):
     assert verdict_on(tmp_path, program, program.text) is None
 
 
+@pytest.mark.parametrize("text", [widths_and_tables.CHOOSES, widths_and_tables.INHERITS])
+def test_classes_that_only_choose_or_inherit_a_layer_need_no_verdict(tmp_path, text):
+    path = tmp_path / "learner.py"
+    path.write_text(text + "\n\ndef relu(x):\n    return x.clamp(min=0)\n")
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 @pytest.mark.parametrize(("program", "place"), MISTAKES, ids=lambda value: value if isinstance(value, int) else value.id)

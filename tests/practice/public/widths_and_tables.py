@@ -96,6 +96,29 @@ class NLLLoss(nn.Module):
         return -(labels * log_probs).sum(-1).mean()
 """
 
+CHOOSES = """from torch import nn
+
+
+class AnyNorm(nn.Module):
+    def __init__(self, kind, width):
+        super().__init__()
+        if kind == "ln":
+            self.norm = nn.LayerNorm(width)
+        elif kind == "rms":
+            self.norm = nn.RMSNorm(width)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+
+INHERITS = """from torch import nn
+
+
+class UninitializedLinear(nn.Linear):
+    def reset_parameters(self):
+        pass
+"""
+
 PROGRAMS = (
     Program("CausalAttentionHead", "causal_self_attention", OF_ONE_SEQUENCE, (("triu(1)", "triu(0)"), ("q.shape[1] ** 0.5", "q.shape[1]"))),
     Program("MultiHeadAttention", "multi_head_attention", WIDTH_OF_HEAD, (("/ self.dim**0.5", "/ (self.dim * self.num_heads) ** 0.5"),)),

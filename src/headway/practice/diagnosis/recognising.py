@@ -28,6 +28,7 @@ from headway.practice.diagnosis.reading.methods import (
     READ_BY,
     only_allocates,
 )
+from headway.practice.diagnosis.reading.other_layers import is_other_layer
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs, parsed
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
@@ -180,7 +181,9 @@ def is_of_codes(subject: Subject) -> bool:
 
 
 def is_more_than(subject: Subject, name: str) -> bool:
-    """Return True for a subject of a part's name that contains the part: a norm around a layer, a feed-forward that returns probabilities of classes."""
+    """Return True for a subject of a part's name that contains the part: a norm around a layer, one of several layers, a classifier with a feed-forward."""
+    if any(map(is_other_layer, parsed(subject.own_source).body)):
+        return True
     if name in NORMS:
         return re.search(AROUND_A_LAYER, subject.code) is not None
     is_classifier = name == "feed_forward" and re.search(CLASSIFIER, subject.own_source) is not None
