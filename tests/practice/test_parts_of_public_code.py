@@ -62,6 +62,7 @@ from tests.practice.public import (
     unused_settings,
     updates,
     vocabularies_and_probabilities,
+    widths_and_tables,
     wrappers,
 )
 from tests.practice.public.program import Program
@@ -118,6 +119,7 @@ MODULES = (
     schedules,
     newer_syntax,
     not_read,
+    widths_and_tables,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -135,6 +137,7 @@ MISTAKES += [
     + schedules.PROGRAMS
     + newer_syntax.PROGRAMS
     + not_read.PROGRAMS
+    + widths_and_tables.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
@@ -181,6 +184,13 @@ def test_functions_that_only_show_a_part_need_no_verdict(tmp_path):
 def test_caches_that_others_write_need_no_verdict(tmp_path):
     program = Program("KVCache", "kv_cache", newer_syntax.ALLOCATED)
     assert verdict_on(tmp_path, program, program.text) is None
+
+
+@pytest.mark.parametrize("text", [widths_and_tables.CHOOSES, widths_and_tables.INHERITS])
+def test_classes_that_only_choose_or_inherit_a_layer_need_no_verdict(tmp_path, text):
+    path = tmp_path / "learner.py"
+    path.write_text(text + "\n\ndef relu(x):\n    return x.clamp(min=0)\n")
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
 
 
 @pytest.mark.slow

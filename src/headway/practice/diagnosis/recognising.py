@@ -28,6 +28,7 @@ from headway.practice.diagnosis.reading.methods import (
     READ_BY,
     only_allocates,
 )
+from headway.practice.diagnosis.reading.other_layers import is_other_layer
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs, parsed
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
@@ -180,7 +181,9 @@ def is_of_codes(subject: Subject) -> bool:
 
 
 def is_more_than(subject: Subject, name: str) -> bool:
-    """Return True for a subject of a part's name that contains the part: a norm around a layer, a feed-forward that returns probabilities of classes."""
+    """Return True for a subject of a part's name that contains the part: a norm around a layer, one of several layers, a classifier with a feed-forward."""
+    if any(map(is_other_layer, parsed(subject.own_source).body)):
+        return True
     if name in NORMS:
         return re.search(AROUND_A_LAYER, subject.code) is not None
     is_classifier = name == "feed_forward" and re.search(CLASSIFIER, subject.own_source) is not None
@@ -374,6 +377,10 @@ OF_LENGTH = r"(?i)(seq(uence)?|tgt|trg|context|max|q|query)?_?(len(gth)?|size)|[
 """Pattern of the name of a number of positions."""
 
 
+OF_HIDING = r"(?i)_?(apply|add)_?(causal|future|look_?ahead)_?mask(ing)?"
+"""Pattern of the names of functions that hide later positions in scores."""
+
+
 def as_mask(subject: Subject) -> Exercise | None:
     """Return the exercise of causal masks or of padding masks for what makes an attention mask, if it is correct.
 
@@ -381,12 +388,15 @@ def as_mask(subject: Subject) -> Exercise | None:
     """
     if re.fullmatch("(?i)masking", subject.short_name):  # what hides padding in its input has this name as well
         return _first_correct(subject, ("causal_mask",))
+    needed = [each.name for each in subject.parameters if each.default is each.empty]
+    if re.fullmatch(OF_HIDING, subject.short_name) and len(needed) == 1 and "score" in needed[0].lower():
+        return exercise("causal_mask")
     if not re.fullmatch(OF_MASK, subject.short_name.strip("_")):
         return None
     right = _first_correct(subject, ("causal_mask", "padding_mask"))
     if subject.is_private:
         return right
-    takes_length = [re.fullmatch(OF_LENGTH, each.name) for each in subject.parameters if each.default is each.empty]
+    takes_length = [re.fullmatch(OF_LENGTH, name) for name in needed]
     makes_triangle = len(re.findall(r"\btri[ul]\(", subject.used_source)) == 1
     return right or (exercise("causal_mask") if len(takes_length) == 1 and all(takes_length) and makes_triangle else None)
 

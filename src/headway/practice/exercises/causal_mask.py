@@ -135,6 +135,22 @@ def _as_sequence(make: Any) -> Any:
     return encode
 
 
+SCORE = 0.5
+"""Score of every query and key for a function that hides later positions in scores; another output than this is seen where it is kept."""
+
+
+def _scores(query_len: int, key_len: int) -> Any:
+    return numpy.full((2, 3, query_len, key_len), SCORE)
+
+
+def _without_scores(answer: Any, inputs: Inputs) -> Any:
+    """Return the mask that was added to the scores; NaN if more than one number is in the places of scores."""
+    if not isinstance(answer, numpy.ndarray) or answer.dtype.kind != "f":
+        return answer
+    is_kept = answer == SCORE
+    return numpy.where(is_kept, 0.0, answer) if len(numpy.unique(answer[~is_kept])) <= 1 else numpy.full_like(answer, numpy.nan)
+
+
 def _sequence_taken(ask: Any) -> Convention | None:
     """Return the convention of the first sequence kind that gives a mask of the right size."""
     for inputs, make in zip(_examples(), SEQUENCES, strict=True):
@@ -171,7 +187,8 @@ TAKES = optional(
     Convention(encode=_as_key_len, role="key_len"),
     Convention(encode=_as_shape, role="query_len", named="shape"),
     Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),
-    Convention(reads=_sequence_taken, role="x", without="query_len"),
+    Convention(TEXTS["hides_in_scores"], _as_sequence(_scores), _without_scores, role="x", named="score", without="query_len"),
+    Convention(reads=_sequence_taken, role="x", without="query_len", called=r"^(?!_?(apply|add))"),
     Convention(encode=_as_two_sequences, role="key_len", without="x", source=r"\b(\w*q\w*)\.(shape|size)\b[^\n]*\b\w*k\w*\.(shape|size)\b"),
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""
@@ -195,11 +212,8 @@ ZEROS = (Convention(reads=_hides_zeros), Convention())
 """An id of padding that is given, or known to be 0: a function that hides it is judged on padded sequences."""
 
 TOP_LEFT = optional(
-    Convention(
-        TEXTS["aligned_top_left"],
-        steps={"triangle": _top_left},
-        role="key_len",
-    )
+    Convention(TEXTS["aligned_top_left"], steps={"triangle": _top_left}, role="key_len"),
+    Convention(TEXTS["aligned_top_left"], steps={"triangle": _top_left}, role="x", named="score"),
 )
 
 CACHED = TEXTS["cached"]
@@ -232,5 +246,6 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, ZEROS, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
+    is_trained_through=False,
     calls="mask",
 )

@@ -123,6 +123,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("single, masked", draw.itself(5, 7) | held | {"mask": causal_mask}, SINGLE, UNBATCHED),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
         Probe("one of three heads", draw.itself(2, 5, 12) | draw.weights(12, 4), ONE_OF_HEADS),
+        Probe("single, biases", draw.itself(5, 7) | biased, SINGLE, UNBATCHED),
     )
 
 

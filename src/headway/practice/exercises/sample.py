@@ -148,11 +148,17 @@ def _none_before(inputs: Inputs) -> numpy.ndarray:
     return numpy.zeros((*inputs["logits"].shape[:-1], 0), numpy.int64) if "logits" in inputs else numpy.zeros((1, 0), numpy.int64)
 
 
+OF_LOGITS_ALONE = r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)"
+"""Pattern of the head of a function of one operand."""
+
 GREEDY = optional(
     Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"),
-    Convention(TEXTS["greedy"], steps={"draw": largest}, source=r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)[\s\S]*greedy"),
+    Convention(TEXTS["greedy"], steps={"draw": largest}, source=rf"{OF_LOGITS_ALONE}[\s\S]*greedy"),
+    Convention(
+        TEXTS["picks_the_largest"], steps={"draw": largest}, called=r"^(?!.*sampl)", source=rf"{OF_LOGITS_ALONE}(?![\s\S]*multinomial)"
+    ),
 )
-"""A function whose name says that it takes the most likely token, or one of logits alone whose source does."""
+"""A function whose name says that it takes the most likely token, or one of logits alone whose source does, or whose name says nothing of sampling."""
 
 
 def probes() -> tuple[Probe, ...]:

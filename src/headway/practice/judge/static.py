@@ -17,6 +17,7 @@ from headway.practice.diagnosis.reading.methods import (
     parts_of_tokenizers,
 )
 from headway.practice.diagnosis.reading.missing import imported
+from headway.practice.diagnosis.reading.other_layers import is_other_layer
 from headway.practice.diagnosis.reading.removed import Use, removed_in
 from headway.practice.diagnosis.reading.subject import definitions, first_line, is_of_byte_pairs
 from headway.practice.names import NO_FUNCTION, means
@@ -167,8 +168,8 @@ def is_record(node: ast.stmt) -> bool:
 
 
 def _is_no_part(node: ast.stmt) -> bool:
-    """Return True for a class that needs no verdict: an abstract one, one of tests, or one that only holds fields."""
-    return is_abstract(node) or is_test_case(node) or is_record(node)
+    """Return True for a class that needs no verdict: an abstract one, one of tests, one that only holds fields, or one whose part is another layer."""
+    return is_abstract(node) or is_test_case(node) or is_record(node) or is_other_layer(node)
 
 
 def is_test_case(node: ast.stmt) -> bool:

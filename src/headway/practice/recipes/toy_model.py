@@ -194,14 +194,14 @@ class ToyModel:
 
     @property
     def pos_emb(self) -> Part:
-        """Object whose shape shows the context size."""
-        return Part(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
+        """Table of positions, whose number of rows is the context size."""
+        weight = numpy.zeros((self.context_size, 1))
+        return Part(num_embeddings=self.context_size, weight=weight, shape=weight.shape)
 
     @property
     def lm_head(self) -> Part:
         """Layer of which only the device and the dtype are known, and its table of positions if it has one."""
-        table = self.pos_emb.weight
-        return Part(weight=next(self.parameters()), **dict.fromkeys(TABLES, table))
+        return Part(weight=next(self.parameters()), **dict.fromkeys(TABLES, self.pos_emb))
 
     head = output = tok_emb = token_embedding = token_emb = embedding = wte = lm_head
 
@@ -209,13 +209,15 @@ class ToyModel:
         """Yield an object with the device and the dtype of the weights."""
         yield Part(device=self.device, dtype=None)
 
-    def __getattr__(self, name: str) -> int:
-        """Return the context size under any name that means it.
+    def __getattr__(self, name: str) -> int | Part:
+        """Return the context size under any name that means it, and the table of positions under its names.
 
         Errors   AttributeError for other names
         """
         if means_context(name):
             return self.context_size
+        if name in TABLES:
+            return self.pos_emb
         raise AttributeError(name)
 
     training = False

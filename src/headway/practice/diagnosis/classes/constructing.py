@@ -353,6 +353,14 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
             return roles["d_out"]  # the width of all heads together
+        if (
+            role.name == "hidden_size"
+            and made.takes("d_in")
+            and "head_dim" in roles
+            and not made.takes("head_dim")
+            and _is_per_head(name, subject)
+        ):
+            return roles["head_dim"]
         if role.name == "seq_len" and "x" in roles and re.search(r"(^|_)max", snake(name)) and _is_cropped(subject, role):
             return LONGEST
         is_of_rows = role.name == "vocab_size" and "positions" in roles and "max_seq_len" in roles and not made.takes("max_seq_len")
@@ -361,6 +369,13 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
         return role
 
     return Binding({name: as_used(name, role) for name, role in made.role_of.items()})
+
+
+def _is_per_head(name: str, subject: Subject) -> bool:
+    """Return True for a width that a class multiplies by the number of heads, and never divides by it."""
+    width, heads = rf"(self\.)?{re.escape(name)}\b", r"(self\.)?\w*heads?\b"
+    is_factor = re.search(rf"\b{width} *\* *{heads}|\b{heads} *\* *{width}", subject.code) is not None
+    return is_factor and re.search(rf"\b{width} *(//?|%) *{heads}", subject.code) is None
 
 
 def _longest(inputs: Inputs) -> int | None:

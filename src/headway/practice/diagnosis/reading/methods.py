@@ -102,7 +102,8 @@ OF_FACTORY = (
 that it makes: `build_attention(config)`, or of the class that it is annotated to return."""
 
 READ_BY = {
-    "cosine_schedule": r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|\bself\.\w*(step|iter|epoch)|\boptim).*\bcos\(",
+    "cosine_schedule": r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|def \w+\([^()]*\b((cur(rent)?|global)_)?(step|iter(ation)?|epoch)\b"
+    r"|\bself\.\w*(step|iter|epoch)|\boptim).*\bcos\(",
     "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
     "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
 }

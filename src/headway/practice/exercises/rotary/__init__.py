@@ -182,6 +182,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("query and key, angles given, square", {"x": square, "key": square[::-1].copy(), **given(6, 6)}, HEADS),
         Probe("many positions", {"x": random.standard_normal((1, 2, 97, 8))}, HEADS),
         Probe("angles given, more positions", {"x": random.standard_normal((3, 2, 7, 6)), **given(7, 6)}, HEADS),
+        Probe("another base, batch", {"x": batch, "theta": 300.0}, BATCH),
     )
 
 

@@ -1,0 +1,54 @@
+"""Classes whose part is another layer: one of several that a text names, or the base, of which only the initial weights change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TypeGuard
+
+from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
+
+FEWEST_LAYERS = 2
+
+READY_MADE = ("Linear", "Embedding", "LayerNorm", "RMSNorm")
+"""Layers of libraries from which a class may derive."""
+
+COMPUTING = ("__init__", "forward", "__call__")
+"""Methods without which a class computes what its base does."""
+
+
+def is_other_layer(node: ast.stmt) -> bool:
+    """Return True for a class that needs no verdict, because another layer does what it does."""
+    return isinstance(node, ast.ClassDef) and (only_chooses(node) or only_inherits(node))
+
+
+def only_inherits(node: ast.ClassDef) -> bool:
+    """Return True for a class of a library's layer with other initial weights: `class NoInit(nn.Linear)` with `reset_parameters` alone."""
+    is_derived = any(ast.unparse(base).rpartition(".")[2] in READY_MADE for base in node.bases)
+    return is_derived and not any(isinstance(each, ast.FunctionDef) and each.name in COMPUTING for each in node.body)
+
+
+def only_chooses(node: ast.ClassDef) -> bool:
+    """Return True for a class whose constructor makes one layer, of the kind that a required text names: `if kind == "ln": self.norm = LayerNorm(width)`."""
+    constructor = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    if constructor is None:
+        return False
+    required = parameters_in(constructor)[: len(constructor.args.args) - len(constructor.args.defaults)]
+    chosen = [name for statement in ast.walk(constructor) if _compares(statement, required) for name in _made_by(statement.body)]
+    return len(chosen) >= FEWEST_LAYERS and len({*chosen}) == 1 and [*_made_by(ast.walk(constructor))] == chosen
+
+
+def _compares(statement: ast.AST, names: list[str]) -> TypeGuard[ast.If]:
+    """Return True for a branch for one text of a parameter."""
+    test = statement.test if isinstance(statement, ast.If) else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or test.left.id not in names:
+        return False
+    return all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in test.comparators)
+
+
+def _made_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the attributes of self that statements assign the output of a call."""
+    for each in nodes:
+        target = each.targets[0] if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) else None
+        if target is not None and is_of_self(target):
+            yield target.attr
