@@ -14,6 +14,7 @@ from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
     axes_and_states,
+    bases_and_options,
     callers,
     casts_and_indices,
     constructed,
@@ -118,6 +119,7 @@ MODULES = (
     schedules,
     newer_syntax,
     not_read,
+    bases_and_options,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -135,6 +137,7 @@ MISTAKES += [
     + schedules.PROGRAMS
     + newer_syntax.PROGRAMS
     + not_read.PROGRAMS
+    + bases_and_options.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
@@ -181,6 +184,19 @@ def test_functions_that_only_show_a_part_need_no_verdict(tmp_path):
 def test_caches_that_others_write_need_no_verdict(tmp_path):
     program = Program("KVCache", "kv_cache", newer_syntax.ALLOCATED)
     assert verdict_on(tmp_path, program, program.text) is None
+
+
+def test_bases_that_subclasses_complete_need_no_verdict(tmp_path):
+    program = Program("AttentionBase", "multi_head_attention", bases_and_options.COMPLETED)
+    assert verdict_on(tmp_path, program, program.text) is None
+    path = tmp_path / "learner.py"
+    assert {each.subject: each.status for each in check_file(path)} == {"CausalAttention": "correct"}
+
+
+def test_functions_that_learn_merges_need_no_verdict_under_the_name_of_a_merge(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(bases_and_options.LEARNS)
+    assert not [each for each in check_file(path) if each.exercise == "merge_pair"]
 
 
 @pytest.mark.slow
