@@ -160,6 +160,29 @@ class SelfAttention(nn.Module):
         return weights @ v, weights
 """
 
+OF_IMAGE = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim, num_heads=8, qkv_bias=False, reduction=1):
+        super().__init__()
+        self.num_heads, self.reduction = num_heads, reduction
+        self.q = nn.Linear(dim, dim, bias=qkv_bias)
+        self.kv = nn.Linear(dim, 2 * dim, bias=qkv_bias)
+        self.proj = nn.Linear(dim, dim)
+        if reduction > 1:
+            self.reduce = nn.Conv2d(dim, dim, reduction, reduction)
+
+    def forward(self, x, H, W):
+        B, N, C = x.shape
+        q = self.q(x).reshape(B, N, self.num_heads, -1).transpose(1, 2)
+        kept = x if self.reduction == 1 else self.reduce(x.mT.reshape(B, C, H, W)).flatten(2).mT
+        k, v = self.kv(kept).reshape(B, -1, 2, self.num_heads, C // self.num_heads).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.mT * (C // self.num_heads) ** -0.5).softmax(-1)
+        return self.proj((weights @ v).transpose(1, 2).reshape(B, N, C))
+"""
+
 LEARNS = """
 def merge(vocab: dict[int, bytes], words: dict[tuple[bytes, ...], int], vocab_size: int):
     merges = []
@@ -192,4 +215,5 @@ PROGRAMS = (
     Program("rms_norm", "rms_norm", CONSTRAINED, (("jnp.square(x)", "jnp.abs(x)"),)),
     Program("CausalAttention", "causal_self_attention", COMPLETED, ((".triu(1)", ".triu(2)"),)),
     Program("SelfAttention", "scaled_dot_product_attention", BARE, (("math.sqrt(width)", "width"),)),
+    Program("Attention", "self_attention", OF_IMAGE, (("self.num_heads) ** -0.5", "self.num_heads) ** 0.5"),)),
 )
