@@ -14,6 +14,7 @@ from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
     attentions,
     axes_and_states,
+    bases_and_options,
     callers,
     casts_and_indices,
     constructed,
@@ -120,6 +121,7 @@ MODULES = (
     newer_syntax,
     not_read,
     widths_and_tables,
+    bases_and_options,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -138,6 +140,7 @@ MISTAKES += [
     + newer_syntax.PROGRAMS
     + not_read.PROGRAMS
     + widths_and_tables.PROGRAMS
+    + bases_and_options.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
@@ -191,6 +194,19 @@ def test_classes_that_only_choose_or_inherit_a_layer_need_no_verdict(tmp_path, t
     path = tmp_path / "learner.py"
     path.write_text(text + "\n\ndef relu(x):\n    return x.clamp(min=0)\n")
     assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
+def test_bases_that_subclasses_complete_need_no_verdict(tmp_path):
+    program = Program("AttentionBase", "multi_head_attention", bases_and_options.COMPLETED)
+    assert verdict_on(tmp_path, program, program.text) is None
+    path = tmp_path / "learner.py"
+    assert {each.subject: each.status for each in check_file(path)} == {"CausalAttention": "correct"}
+
+
+def test_functions_that_learn_merges_need_no_verdict_under_the_name_of_a_merge(tmp_path):
+    path = tmp_path / "learner.py"
+    path.write_text(bases_and_options.LEARNS)
+    assert not [each for each in check_file(path) if each.exercise == "merge_pair"]
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ PARTS_OF_CLASSES = {
     "scaled_dot_product_attention": (
         "grouped_query_attention", "self_attention", "causal_self_attention", "multi_head_attention", "cross_attention",
     ),
-    "self_attention": ("causal_self_attention",),
+    "self_attention": ("causal_self_attention", "scaled_dot_product_attention"),
     "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention", "stacked_heads_attention"),
     "encoder_layer": ("encoder_stack",),
     "transformer_block": ("encoder_stack", "decoder_stack"),

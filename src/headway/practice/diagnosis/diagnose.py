@@ -64,7 +64,7 @@ from headway.practice.verdict import Cause, Status, Verdict
 TEXTS = Texts("diagnosis")
 
 
-CHANGES_INPUTS = TEXTS.mistake("changes_inputs", pattern=r"[-+*/@]=|\[.*\]\s*=")
+CHANGES_INPUTS = TEXTS.mistake("changes_inputs", pattern=r"[-+*/@]=|\[.*\]\s*=|\bout=|\.\w+\((\w+), [^()]*, \1\)")
 
 
 NOT_UNDERSTOOD = TEXTS["other_shapes"]

@@ -18,6 +18,7 @@ from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
+from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_kernels, prepare_flexible_attention
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
@@ -267,9 +268,11 @@ TO_DO = r"(?i)to_?do|your (own )?(code|implementation)|fill in|implement (this|m
 
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
     """Return True for an abstract class that another class of the file implements, and for one that leaves several methods to other files."""
-    if not inspect.isclass(subject.value) or not re.search(
-        r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", subject.own_source, re.MULTILINE
-    ):
+    if not inspect.isclass(subject.value):
+        return False
+    if subject.name in left_to_subclasses(definitions(parsed(subject.text))):
+        return True
+    if not re.search(r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", subject.own_source, re.MULTILINE):
         return False
     if len(re.findall(LEFT_OPEN, subject.code)) > 1 and not re.search(TO_DO, subject.own_source):
         return True

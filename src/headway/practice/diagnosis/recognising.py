@@ -26,6 +26,7 @@ from headway.practice.diagnosis.reading.methods import (
     OF_BYTE_PAIRS,
     OF_FACTORY,
     READ_BY,
+    learns_merges,
     only_allocates,
 )
 from headway.practice.diagnosis.reading.other_layers import is_other_layer
@@ -98,6 +99,8 @@ def recognised(subject: Subject) -> Exercise | None:
     means = next(iter(fitting(subject.short_name)[0]), "")
     if means in READ_BY:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
+    if means == "merge_pair" and any(map(learns_merges, parsed(subject.own_source).body)):
+        return _first_correct(subject, ("bpe_train",))
     if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):
         return None
     makes_other = means not in BYTE_PAIRS and re.search(OF_FACTORY, subject.code)  # a training returns what it learned

@@ -391,6 +391,8 @@ PER_ROW = (
 """Source of a function that returns the loss of each row, as optax does."""
 GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def (backward|gradient|derivative)"
 """Source of a class whose own gradient is that of the sum: it never counts the targets."""
+SUM_BY_DEFAULT = r"(?s)\bdef \w+\([^()]*= *['\"]sum['\"].*(mean|average)"
+"""Source of a function with an option whose default is the sum, and which may be the mean."""
 
 
 def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
@@ -438,6 +440,7 @@ EXERCISE = Exercise(
         ),
         optional(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
+            Convention(TEXTS["summed_by_default"], steps=SUMMED, source=SUM_BY_DEFAULT),
             Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),

@@ -259,14 +259,14 @@ TAKES = optional(
         named=r"len|num|size|^[tln]$",
     ),
     _SEQUENCE_FIRST(
-        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *(: *bool *)?= *False|sequence[ _-]first",
     ),
     _SEQUENCE_FIRST(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*unsqueeze\(0\)\.transpose\(0, *1\)",
     ),
     _SEQUENCE_FIRST(
         source=rf"\A(?![\s\S]*{SHAPE_OF_BATCH})[\s\S]*({AXIS_OF_ONE})",
-        file_source=rf"\A(?![\s\S]*(batch_first *= *True|{SHAPE_OF_BATCH}))",
+        file_source=rf"\A(?![\s\S]*(batch_first *(: *bool *)?= *True|{SHAPE_OF_BATCH}))",
     ),
     _SEQUENCE_FIRST(file_source=GIVEN_POSITIONS_FIRST),
 )

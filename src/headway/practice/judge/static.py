@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.methods import (
     BYTE_PAIRS,
     CLASSIFIER,
     OF_FACTORY,
     READ_BY,
+    learns_merges,
     methods,
     only_allocates,
     parts_of_tokenizers,
@@ -89,7 +91,8 @@ def facts_of(text: str) -> Facts:
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
     optional |= {name for name, node in classes.items() if means(name, "kv_cache") and only_allocates(node)}
-    optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)}
+    optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)} | left_to_subclasses(top)
+    optional |= {name for name, node in nodes.items() if means(name, "merge_pair") and learns_merges(node)}
     if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {

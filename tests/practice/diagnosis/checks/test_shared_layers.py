@@ -80,3 +80,17 @@ def test_a_model_of_another_name_is_wrong_because_of_its_text(tmp_path):
     path.write_text(TEXT.replace("Model", "ViT").replace("MADE", MADE).replace("LOOP", APPLIED).replace("BUILT", BUILT.format("layer")))
     found = {each.subject: [cause.name for cause in each.causes] for each in check_file(path)}
     assert found["ViT"] == ["layers_shared"]
+
+
+@pytest.mark.parametrize(
+    ("made", "shared"),
+    [
+        ("self.q = copy.copy(fc)\n        self.k = copy.copy(fc)", True),
+        ("self.layers = [copy.copy(layer) for _ in range(num_layers)]", True),
+        ("self.q = copy.deepcopy(fc)\n        self.k = copy.deepcopy(fc)", False),
+        ("self.q = copy.copy(fc)\n        self.k = fc.inner", False),
+        ("self.first = copy.copy(config)\n        self.second = copy.copy(config)", False),
+    ],
+)
+def test_shallow_copies_of_a_layer_are_shared(tmp_path, made, shared):
+    assert is_shared(tmp_path, "Model", made, "x = self.layers(x)") == shared

@@ -149,10 +149,11 @@ def test_a_field_of_flax_without_an_annotation_is_a_mistake(tmp_path):
     assert not found_in(tmp_path, FLAX.replace("width = int", "width: int"), "FeedForward")
 
 
-@pytest.mark.parametrize("name", ["__init", "_init_", "__int__"])
+@pytest.mark.parametrize("name", ["__init", "_init_", "__int__", "init"])
 def test_a_slip_in_the_name_of_the_constructor_is_a_mistake(tmp_path, name):
     pytest.importorskip("torch")
     text = TORCH.replace("def __init__(self, dim, dropout=0.1)", f"def {name}(self, dim, dropout=0.1)")
+    text += "\n\ndef initialize(layer):\n    torch.nn.init.zeros_(layer.weight)\n"
     (found,) = [each for each in found_in(tmp_path, text, "Attention") if isinstance(each.node, ast.stmt)]
     assert found.cause.line == 6
     assert not found_in(tmp_path, text.replace("super().__init__()", "self.dim = dim", 1), "Attention")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,21 @@ import numpy
 
 from headway.arrays import from_numpy
 from headway.practice.diagnosis.adapters.optimizer_forms import OBJECTS, form_of, forms_in, is_like, values_of
+from headway.practice.diagnosis.adapters.optimizer_roles import (
+    BATCH_SIZE,
+    CLOSURE,
+    COUNT,
+    GRADS,
+    MEAN,
+    MEAN_HAT,
+    NAME,
+    PAIRED,
+    PARAMS,
+    SHAPES,
+    SQUARE,
+    SQUARE_HAT,
+    STATE,
+)
 from headway.practice.diagnosis.adapters.optimizer_settings import (
     DECAY_ROLE,
     OF_MOMENTUM,
@@ -31,7 +47,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
-from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.exercise import Exercise, Inputs
 from headway.practice.message import CallError
 from headway.practice.outputs import OwnData
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
@@ -51,30 +67,6 @@ METHODS = (
     "update_parameters",
     "calculate_update",
 )
-PARAMS = Role(
-    "points",
-    tuple(
-        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor layer layers model net network module tensors tensor_list weight_list param_list parameter_list".split()
-    ),
-)
-GRADS = Role(
-    "gradient",
-    tuple(
-        "grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor w_grads w_grad x_grad weight_grads".split()
-    ),
-)
-PAIRED = Role(
-    "points_with_gradients",
-    tuple("params_grads params_and_grads param_grads param_grad_pairs parameters_and_gradients grads_and_vars grads_and_params".split()),
-)
-MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
-SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
-MEAN_HAT, SQUARE_HAT = Role("mean_hat", ("m_hat", "mhat")), Role("square_hat", ("v_hat", "vhat"))
-COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
-STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt config cfg optim_config".split()))
-NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
-BATCH_SIZE = Role("batch_size", ("batch", "num_examples"))
-CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
 
@@ -162,7 +154,7 @@ class OptimizerCall(Call):
         """Return a function that takes one step of a class's instances and returns the parameters."""
         value = self.subject.value
         method = _stepping(value)
-        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS, GRADS))
+        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS, GRADS, SHAPES))
         if takes is None:
             raise CallError(TEXTS["constructor_has_required_parameters_settings"])
         taken = parameters_of(getattr(value, method), is_bound=True)
@@ -187,9 +179,11 @@ class OptimizerCall(Call):
         zeros = ([self._copy(0 * numpy.array(as_numbers(_data(each)))) for each in group] for group in groups)
         kept = [form_of(each, self.holds) for each in zeros] if takes.takes("gradient") else passed
         is_shared = self.holds == "layer" and not takes.role_of  # one optimizer is given each layer in turn
+        shapes = [form_of([tuple(_data(each).shape) for each in group], self.holds) for group in groups]
+        given = ({PARAMS: form, GRADS: slopes, SHAPES: sizes} for form, slopes, sizes in zip(passed, kept, shapes, strict=True))
         made = [
-            value(**settings, **{name: form if role is PARAMS else slopes for name, role in takes.role_of.items()})
-            for form, slopes in zip(passed[:1] if is_shared else passed, kept, strict=not is_shared)
+            value(**settings, **{name: forms[role] for name, role in takes.role_of.items()})
+            for forms in itertools.islice(given, 1 if is_shared else len(groups))
         ]
         instances = made * len(groups) if is_shared else made
         for instance, form in zip(instances, passed, strict=True):
@@ -446,6 +440,10 @@ def _data(value: Any) -> Any:
     return value.detach() if hasattr(value, "detach") else value
 
 
+OF_RATE = r"(?<!decay)_(lr|rate)$|^(lr|learning_rate)_?(init(ial)?|0)$"
+"""Pattern of other names of the learning rate, of which an optimizer has one."""
+
+
 def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call an optimizer: one per form in which parameters may be passed.
 
@@ -463,9 +461,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     assert named is not None  # every parameter has a default
     settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not decays_rate(subject, name)}
     settings |= rates_of_moments(subject, settings) if "beta1" in roles else {}
-    of_rate = [
-        each.name for each in subject.parameters if each.name not in named.role_of and re.search(r"(?<!decay)_(lr|rate)$", each.name)
-    ]
+    of_rate = [each.name for each in subject.parameters if each.name not in named.role_of and re.search(OF_RATE, each.name)]
     settings |= {RATE_ROLE.name: of_rate[0]} if len(of_rate) == 1 and RATE_ROLE.name not in settings else {}
     if {"betas", "beta2"} <= set(settings):  # `beta` next to `beta2` is the first of the two
         settings["beta1"] = settings.pop("betas")

@@ -43,6 +43,16 @@ def shared_layers_cause(subject: Subject) -> Cause | None:
     repeated = next((value for value in lists if _repeats(value, made)), None) or next(_added(tree, made), None)
     if repeated is not None:
         return Cause("layers_shared", TEXTS["layers_shared"], TEXTS["make_each_layer"], EMPTY, line=repeated.lineno)
+    copied = next(_copied(tree), None)
+    if copied is not None:
+        layer = ast.unparse(copied.args[0])
+        return Cause(
+            "layers_shared",
+            TEXTS["copies_share_weights"].format(layer=layer),
+            TEXTS["copy_deeply"].format(layer=layer),
+            EMPTY,
+            line=copied.lineno,
+        )
     own = {name for name, node in found.items() if isinstance(node, ast.ClassDef)}
     for call, number in _applied(tree, own):
         says = TEXTS["layer_applied_again"].format(layer=ast.unparse(call.func), number=number)
@@ -58,6 +68,21 @@ def _added(tree: ast.AST, made: set[str]) -> Iterator[ast.expr]:
             match node:
                 case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name(name) as layer]) if name in made - inside:
                     yield layer
+
+
+A_LAYER = r"(?i)fc|linear|layer|norm|block|module|att|proj|mlp|(?<![a-z])ffn?(?![a-z])"
+"""Pattern of the names of layers with weights."""
+
+
+def _copied(tree: ast.AST) -> Iterator[ast.Call]:
+    """Yield the shallow copies of one layer in the places of several: `self.q = copy.copy(fc)` and `self.k = copy.copy(fc)`, or a list of them."""
+    assigned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign) and any(map(is_of_self, node.targets))]
+    texts = [ast.unparse(each) for each in assigned]
+    lists = [each.elt for each in ast.walk(tree) if isinstance(each, ast.ListComp | ast.GeneratorExp)]
+    for each in (*(value for value, text in zip(assigned, texts, strict=True) if texts.count(text) > 1), *lists):
+        match each:
+            case ast.Call(func=ast.Attribute(value=ast.Name("copy"), attr="copy"), args=[ast.Name(layer)]) if re.search(A_LAYER, layer):
+                yield each
 
 
 def _applied(tree: ast.AST, own: set[str]) -> Iterator[tuple[ast.Call, str]]:

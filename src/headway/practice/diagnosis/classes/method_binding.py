@@ -24,7 +24,10 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     every = call_parameters(subject, method)
     keys = {} if any(each.name.lower() in OF_ATTENTION for each in every) else random_keys(every, subject)
     keys |= {each.name: False for each in every if _is_mode(each, roles, subject)}
-    parameters = [each for each in every if each.name not in keys and not (is_optional_bias(each) or _is_optional_dict(each, subject))]
+    sides = _sides_of_image(every)
+    parameters = [
+        each for each in every if each.name not in {*keys, *sides} and not (is_optional_bias(each) or _is_optional_dict(each, subject))
+    ]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
@@ -34,7 +37,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
         called, shown = bind_call(parameters, roles, style, parts, subject.mask_flags), {}
     if called is None:
         return None
-    role_of = {**called.role_of, **shown, **{name: Role(f"{NO_EFFECT}{name}", neutral=key) for name, key in keys.items()}}
+    role_of = {**called.role_of, **shown, **{name: Role(f"{NO_EFFECT}{name}", neutral=key) for name, key in keys.items()}, **sides}
     role_of |= _own_mask(role_of, roles, source)
     code = re.sub(DOCSTRING, "", subject.code)
     role_of |= _two_masks(parameters, role_of, code)
@@ -46,6 +49,25 @@ def _is_mode(parameter: inspect.Parameter, roles: Sequence[Role], subject: Subje
     """Return True for a required flag under a name that no role lists, of which only the truth is read: without it, nothing is special."""
     is_listed = any(fits_name(parameter.name, role) for role in roles) or parameter.name in subject.mask_flags
     return parameter.default is parameter.empty and not is_listed and is_only_tested(parameter.name, subject.own_source)
+
+
+SIDES = (("H", "W"), ("h", "w"), ("height", "width"))
+"""Names of the two sides of an image whose patches are the positions of a sequence, row by row."""
+
+
+def _sides_of_image(parameters: Sequence[inspect.Parameter]) -> dict[str, Role]:
+    """Return the roles of the sides of an image, which are required after its patches: it has one row."""
+    required = [each.name for each in parameters if each.default is each.empty]
+    pair = next((sides for sides in SIDES if tuple(required[-2:]) == sides), ())
+    return {name: Role(f"{NO_EFFECT}{name}", size_of=size) for name, size in zip(pair, (_one_row, _num_patches), strict=False)}
+
+
+def _one_row(inputs: Inputs) -> int:
+    return 1
+
+
+def _num_patches(inputs: Inputs) -> int:
+    return int(inputs["query" if inputs.get("x") is None else "x"].shape[-2])
 
 
 def _calling_source(parameter: inspect.Parameter, subject: Subject) -> str:

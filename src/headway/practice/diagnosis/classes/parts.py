@@ -9,7 +9,7 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.calling import libraries_for
 from headway.practice.diagnosis.classes.configs import CONFIG_NAMES
-from headway.practice.diagnosis.reading.methods import ENCODING
+from headway.practice.diagnosis.reading.methods import ENCODING, OPERANDS
 from headway.practice.diagnosis.reading.subject import Subject, defines, first_method, without_comments
 from headway.practice.exercise import Exercise
 from headway.practice.exercises.transformer_block import SEES_ALL
@@ -109,8 +109,11 @@ def _holds_matrices(subject: Subject) -> bool:
 def _heads(subject: Subject) -> list[str]:
     """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise.
 
-    A head that does so only in calls that ask for it sees all positions.
+    A head that does so only in calls that ask for it sees all positions. One that is given queries, keys and values and holds no matrices
+    is the bare attention.
     """
+    if tuple(each.name[0].lower() for each in _operands(subject)[:3]) == OPERANDS and not _holds_matrices(subject):
+        return [BARE]
     text = subject.code
     is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
     is_asked = any(each.default is False and re.search(r"mask|causal", each.name.lower()) for each in _operands(subject))

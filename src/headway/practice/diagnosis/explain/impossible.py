@@ -488,10 +488,10 @@ def _misnamed_constructor(file: File, tree: ast.stmt) -> Iterator[Impossible]:
     methods = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     if any(each.name == "__init__" for each in methods):
         return
-    read = {each.attr for each in file.nodes if isinstance(each, ast.Attribute)}
+    called = {each.func.attr for each in file.nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)}
     for each in methods:
         calls_base = any(ast.unparse(node) == "super().__init__()" for node in ast.walk(each))
-        if calls_base and re.fullmatch(MISNAMED, each.name) and each.name not in read:
+        if calls_base and re.fullmatch(MISNAMED, each.name) and each.name not in called:
             says = TEXTS["misnamed_constructor"].format(name=each.name)
             fix = TEXTS["write_instead"].format(written="def __init__")
             yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=each.lineno), each)

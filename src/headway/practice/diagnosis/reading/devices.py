@@ -57,15 +57,26 @@ class _Processor(ast.NodeTransformer):
         is_device = isinstance(first, ast.Constant) and first.value == "cuda:"
         return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
 
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        if re.fullmatch(SHARDING, _name(node.value)):  # `shard = jax.lax.with_sharding_constraint`
+            node.value = ast.copy_location(ast.parse("lambda value, *placement, **others: value", mode="eval").body, node.value)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = _name(node.func)
         if node.args and re.fullmatch(SHARDING, name):
             return node.args[0]
         if re.fullmatch(rf"{OF_DEVICE}|{MEMORY}", name) and re.fullmatch(WAITING, ast.unparse(node.func)):
             return ast.copy_location(ast.Constant(0 if re.fullmatch(MEMORY, name) else None), node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
+
+
+def _name(node: ast.expr) -> str:
+    """Return the last part of a name in dotted form, empty for another expression."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 class _SinglePrecision(ast.NodeTransformer):

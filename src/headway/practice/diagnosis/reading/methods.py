@@ -459,3 +459,12 @@ def only_allocates(node: ast.stmt) -> bool:
     taken = [each.arg for method in methods for each in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)]
     is_stored = any(re.search(STORING, each.name) for each in methods) or any(re.search(KEY_OR_VALUE, name) for name in taken)
     return bool(methods) and not is_stored
+
+
+OF_MERGES = r"((target|max|new)_)?vocab_size|(n|num|max)_(merges|iter(ation)?s)"
+"""Pattern of the name of a number of merges."""
+
+
+def learns_merges(node: ast.stmt) -> bool:
+    """Return True for a function that takes a number of merges: it learns them, even under the name `merge`."""
+    return isinstance(node, ast.FunctionDef) and any(re.fullmatch(OF_MERGES, name) for name in parameters_in(node))

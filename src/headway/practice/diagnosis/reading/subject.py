@@ -9,12 +9,10 @@ import inspect
 import linecache
 import re
 import sys
-import sysconfig
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -28,6 +26,7 @@ from headway.practice.diagnosis.reading.methods import (
     with_tables,
     without_instance,
 )
+from headway.practice.diagnosis.reading.parameters import is_learners, parameters_of, parsed
 from headway.practice.diagnosis.reading.trees import functions_in, in_branches, parameters_in, stored_in
 
 Result = TypeVar("Result")
@@ -199,15 +198,6 @@ def is_of_byte_pairs(text: str) -> bool:
 
 
 @cache
-def parsed(text: str) -> ast.Module:
-    """Return the syntax tree of a text, without statements if it is not Python."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])
-
-
-@cache
 def _functions_of(text: str) -> Sequence[ast.FunctionDef]:
     """Return the functions and methods in a file's text."""
     return functions_in(parsed(text))
@@ -295,88 +285,6 @@ def _module_near(value: Any, module: ModuleType | None) -> ModuleType | None:
         return None
     other = sys.modules[value.__module__]
     return None if other is module else other
-
-
-def is_learners(name: str) -> bool:
-    """Return True for a module that was imported from a file of the learner, not from an installed package."""
-    place = getattr(sys.modules.get(name), "__file__", None)
-    return place is not None and name.partition(".")[0] != "headway" and _is_learners(place)
-
-
-@cache
-def _is_learners(place: str) -> bool:
-    return not re.search(r"(site|dist)-packages", place) and not Path(place).is_relative_to(sysconfig.get_path("stdlib"))
-
-
-def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
-    """Return a function's parameters without *args and **kwargs, and without self if it is a method.
-
-    The parameters of a class are those of its constructor, also where its metaclass, as in `flax.nnx`, takes any. The keys that a function
-    reads of its **kwargs by name are parameters: `kwargs["width"]`, `kwargs.get("scale", None)`.
-    """
-    if inspect.isclass(function) and type(function).__call__ is not type.__call__ and inspect.isfunction(function.__init__):
-        function, is_bound = function.__init__, True
-    inner = _decorated(function)
-    parameters = list(inspect.signature(inner).parameters.values())[is_bound:]
-    named = [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    rest = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
-    return named if rest is None else [*named, *_keys_of_keywords(inner.__init__ if inspect.isclass(inner) else inner, rest)]
-
-
-def _keys_of_keywords(function: Any, name: str) -> list[inspect.Parameter]:
-    """Return the keys that a learner's function reads of the dict of its keywords as parameters; one read without a default is required."""
-    if not inspect.isfunction(function) or not is_learners(function.__module__):
-        return []
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return []
-    return list(_keys_read(text, name).values())
-
-
-@cache
-def _keys_read(text: str, name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the keys of a dict that a source reads by name: `kwargs["width"]`, `kwargs.pop("width")`, `kwargs.get("scale", 1.0)`."""
-    found: dict[str, inspect.Parameter] = {}
-    for node in ast.walk(parsed(text)):
-        default: Any = inspect.Parameter.empty
-        match node:
-            case ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=str(key)), ctx=ast.Load()):
-                pass
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=read), attr="get" | "pop" as method), args=[ast.Constant(value=str(key)), *others]
-            ):
-                default = _literal(others[0]) if others else None if method == "get" else default
-            case _:
-                continue
-        if read == name and key.isidentifier():
-            found.setdefault(key, inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return found
-
-
-def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal, None for any other expression."""
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return None
-
-
-def _decorated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that a decorator without `functools.wraps` has wrapped, which passes any arguments on; any other function as it is."""
-    inner = inspect.unwrap(function)
-    code, cells = getattr(inner, "__code__", None), getattr(inner, "__closure__", None) or ()
-    passes_on = code is not None and code.co_flags & inspect.CO_VARARGS and code.co_flags & inspect.CO_VARKEYWORDS
-    wrapped = [each for each in map(_content, cells) if inspect.isfunction(each)]
-    return wrapped[0] if passes_on and len(wrapped) == 1 else function
-
-
-def _content(cell: Any) -> Any:
-    """Return what a name of an enclosing function holds; None if it is not assigned yet."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def defines(value: Any, name: str) -> bool:
