@@ -28,6 +28,7 @@ from tests.practice.public import (
     keys_and_lengths,
     keys_of_weights,
     layers,
+    limits_and_wrappers,
     makers_and_guards,
     masks_and_positions,
     modes_and_axes,
@@ -118,6 +119,7 @@ MODULES = (
     schedules,
     newer_syntax,
     not_read,
+    limits_and_wrappers,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
@@ -135,6 +137,7 @@ MISTAKES += [
     + schedules.PROGRAMS
     + newer_syntax.PROGRAMS
     + not_read.PROGRAMS
+    + limits_and_wrappers.PROGRAMS
 ]
 """One mistake of every third program: each takes seconds; of every program that only its callers explain."""
 
