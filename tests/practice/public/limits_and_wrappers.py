@@ -196,6 +196,70 @@ class TransformerBlock(nn.Module):
         return x + self.ffn(self.ln2(x))
 """
 
+ROTATIONS_BY_KIND = """
+import math
+import torch
+from torch import nn
+
+def rotate_halves(x, angles):
+    turned = torch.view_as_complex(torch.stack(x.chunk(2, dim=-1), dim=-1)) * angles
+    return torch.cat(torch.view_as_real(turned).unbind(-1), dim=-1)
+
+def rotate_pairs(x, angles):
+    return torch.view_as_real(torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * angles).flatten(3)
+
+APPLY_ROTARY_EMB = {"halves": rotate_halves, "pairs": rotate_pairs}
+
+class RopeCausalSelfAttention(nn.Module):
+    def __init__(self, num_heads, width, style="halves"):
+        super().__init__()
+        self.num_heads, self.style = num_heads, style
+        self.linear_q, self.linear_k = nn.Linear(width, width), nn.Linear(width, width)
+        self.linear_v, self.linear_out = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x, pos_emb=torch.empty(0)):
+        split = [each(x).unflatten(-1, (self.num_heads, -1)) for each in (self.linear_q, self.linear_k, self.linear_v)]
+        q = APPLY_ROTARY_EMB[self.style](split[0], pos_emb).transpose(1, 2)
+        k = APPLY_ROTARY_EMB[self.style](split[1], pos_emb).transpose(1, 2)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+        scores = scores + torch.full(scores.shape[-2:], float("-inf")).triu(1)
+        mixed = scores.softmax(dim=-1) @ split[2].transpose(1, 2)
+        return self.linear_out(mixed.transpose(1, 2).flatten(2))
+"""
+
+RELATIVE_KEYS = """
+import math
+import torch
+from torch import nn
+
+class RelPositionMultiHeadAttention(nn.Module):
+    def __init__(self, num_heads, width):
+        super().__init__()
+        self.num_heads = num_heads
+        self.linear_q, self.linear_k = nn.Linear(width, width), nn.Linear(width, width)
+        self.linear_v, self.linear_out = nn.Linear(width, width), nn.Linear(width, width)
+        self.rel_k_embed = nn.Embedding(2 * 16 + 1, width // num_heads)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for each in (self.linear_q(query), self.linear_k(key), self.linear_v(value))
+        )
+        places = torch.arange(k.size(2))
+        near = self.rel_k_embed((places - places[:, None]).clamp(-16, 16) + 16)[-q.size(2) :]
+        scores = (q @ k.transpose(-2, -1) + torch.einsum("bhqd,qkd->bhqk", q, near)) / math.sqrt(q.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unsqueeze(1), float("-inf"))
+        return self.linear_out((scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2))
+"""
+
+SECOND_GELU = """
+import numpy as np
+
+def gelu2(x):
+    return x / (1 + np.exp(-1.702 * x))
+"""
+
 PROGRAMS = (
     Program("sample_next_token", "sample", NEXT_OF_MODULE, ((" / temperature", " * temperature"),)),
     Program("RMSNorm", "rms_norm", ON_DEVICE, (("x.pow(2).mean(-1", "x.pow(2).sum(-1"),)),
@@ -213,4 +277,7 @@ PROGRAMS = (
     ),
     Program("cross_entropy", "cross_entropy", PENALTY_OF_MODEL, ((".sum() / rows", ".sum()"),)),
     Program("TransformerBlock", "transformer_block", PROJECTS_ITSELF, (("is_causal=True", "is_causal=False"),)),
+    Program("RopeCausalSelfAttention", "causal_self_attention", ROTATIONS_BY_KIND, (("scores.softmax(dim=-1)", "scores.softmax(dim=-2)"),)),
+    Program("RelPositionMultiHeadAttention", "multi_head_attention", RELATIVE_KEYS, (("math.sqrt(q.size(-1))", "math.sqrt(k.size(2))"),)),
+    Program("gelu2", "gelu", SECOND_GELU, (("-1.702", "1.702"),)),
 )
