@@ -29,6 +29,7 @@ from tests.practice.public import (
     keys_and_lengths,
     keys_of_weights,
     layers,
+    limits_and_wrappers,
     makers_and_guards,
     masks_and_positions,
     modes_and_axes,
@@ -122,27 +123,29 @@ MODULES = (
     not_read,
     widths_and_tables,
     bases_and_options,
+    limits_and_wrappers,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
-MISTAKES = [(each, number % len(each.mistakes)) for number, each in enumerate(PROGRAMS[::3]) if each.mistakes]
-MISTAKES += [
-    (each, 0)
-    for number, each in enumerate(PROGRAMS)
-    if number % 3
-    and each
-    in callers.PROGRAMS
-    + casts_and_indices.PROGRAMS
-    + modes_and_axes.PROGRAMS
-    + makers_and_guards.PROGRAMS
-    + returned_changes.PROGRAMS
-    + norms_and_kinds.PROGRAMS
-    + schedules.PROGRAMS
-    + newer_syntax.PROGRAMS
-    + not_read.PROGRAMS
-    + widths_and_tables.PROGRAMS
-    + bases_and_options.PROGRAMS
+EXPLAINED_BY_CALLERS = (
+    callers,
+    casts_and_indices,
+    modes_and_axes,
+    makers_and_guards,
+    returned_changes,
+    norms_and_kinds,
+    schedules,
+    newer_syntax,
+    not_read,
+    widths_and_tables,
+    bases_and_options,
+    limits_and_wrappers,
+)
+MISTAKES = [
+    (program, number // 6 % len(program.mistakes))
+    for number, (module, program) in enumerate((module, program) for module in MODULES for program in module.PROGRAMS)
+    if program.mistakes and number % (2 if module in EXPLAINED_BY_CALLERS else 6) == 0
 ]
-"""One mistake of every third program: each takes seconds; of every program that only its callers explain."""
+"""One mistake of every sixth program, as each takes seconds, and of every second one of the modules whose programs the rest of the file explains."""
 
 
 def verdict_on(tmp_path, program, text):

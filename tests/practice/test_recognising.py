@@ -52,6 +52,10 @@ def found_in(text):
         ("no_op_norm", None),
         ("get_2d_sincos_pos_embed", None),
         ("PositionalEncoding1D", "sinusoidal_positions"),
+        ("RelPositionalEncoding", None),
+        ("NoPositionalEncoding", None),
+        ("scaled_dot_product_scores", None),
+        ("CompressedAttention", None),
     ],
 )
 def test_the_likeliest_part_of_a_name(name, expected):
@@ -736,6 +740,11 @@ def test_a_layer_that_hides_padding_in_its_input_is_no_causal_mask():
 def test_a_function_that_returns_an_instance_of_the_class_that_it_is_annotated_with_is_no_part():
     text = "class FeedForward:\n    pass\n\ndef small_mlp(width: int) -> FeedForward:\n    return FeedForward(width)\n"
     assert "small_mlp" in facts_of(text).optional
+
+
+def test_the_derivative_of_a_loss_is_no_loss():
+    text = "import numpy as np\n\ndef dcross_entropy(logits, targets):\n    return np.exp(logits) - np.eye(logits.shape[1])[targets]\n"
+    assert found_in(text) == {}
 
 
 def test_the_size_of_a_part_is_no_part():

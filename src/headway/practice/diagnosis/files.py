@@ -19,6 +19,7 @@ from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
 from headway.practice.diagnosis.reading.abstract import left_to_subclasses
+from headway.practice.diagnosis.reading.absent_texts import absent_texts
 from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_kernels, prepare_flexible_attention
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
@@ -126,12 +127,18 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
 
     Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS, and so are the definitions that need what they assign.
     A length of absent data, such as vocab_size = len(characters), is ABSENT_LENGTH, and so is a size that a file reads from absent settings.
+    An absent text has as many characters.
     """
     return _loaded(path, text, _run_definitions)
 
 
 def _run_definitions(module: ModuleType, tree: ast.Module) -> set[str]:
     """Run the imports, definitions and assignments of a file one by one; return the names that those which raise would have defined."""
+    with absent_texts(ABSENT_LENGTH):
+        return _run_statements(module, tree)
+
+
+def _run_statements(module: ModuleType, tree: ast.Module) -> set[str]:
     unset: set[str] = set()
     for statement in tree.body:
         code = compile(ast.Module([statement], []), str(module.__file__), "exec")

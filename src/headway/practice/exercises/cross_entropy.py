@@ -427,6 +427,7 @@ EXERCISE = Exercise(
         ROLES("mask", neutral=None),
         ROLES("smoothing", neutral=0.0, off=0.0),
         ROLES("penalty", neutral=0.0, off=0.0),
+        ROLES("penalized", neutral=lambda inputs: {}),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -192,7 +192,7 @@ EXERCISE = Exercise(
         (
             Convention(TEXTS["exact_form"]),
             Convention(TEXTS["form_of_gpt2"], steps={"form": lambda: "tanh"}),
-            Convention(TEXTS["sigmoid_form"], steps=instead(quick_gelu), called="quick|fast"),
+            Convention(TEXTS["sigmoid_form"], steps=instead(quick_gelu), called="quick|fast|gelu_?2$"),
         ),
         optional(Convention(encode=_as_flag, role="approximate")),
         RETURNS,

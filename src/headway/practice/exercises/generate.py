@@ -218,6 +218,15 @@ FIXED_ENDS = optional(
     )
 )
 """The code may name its stop token itself, as a number: `if next_token.item() == 2: break`."""
+FULL_CONTEXTS = optional(
+    Convention(
+        TEXTS["stops_at_context"],
+        steps={"is_full": lambda ids, context_size: len(ids) >= context_size},
+        role="context_size",
+        source=r"(?i)(>=?|min\()[^\n]*(context|ctx|window|block_?size|max_?(seq(uence)?)?_?(len|pos))",
+    )
+)
+"""The text may end where the context is full, in place of a window over its last tokens."""
 COUNTS = optional(
     Convention(
         TEXTS["length_includes_prompt"],
@@ -229,7 +238,7 @@ COUNTS = optional(
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
-    """The definition as named steps, per row: count, window, returned, at, choose, is_end, append, give.
+    """The definition as named steps, per row: count, is_full, window, returned, at, choose, is_end, append, give.
 
     A mistake may be one only for a function that is given the context size (`is_for_given_context`).
     """
@@ -242,6 +251,8 @@ def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = 
 def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, eos: int | None, is_told: bool) -> numpy.ndarray:
     ids, window = list(prompt), steps.window if is_told or not steps.is_for_given_context() else STEPS["window"]
     for _ in range(steps.count(max_new_tokens, len(prompt))):
+        if steps.is_full(ids, model.context_size):
+            break
         logits = steps.returned(model.logits(numpy.array(window(ids, model.context_size, prompt))), len(ids) - len(prompt))
         token = int(steps.choose(logits, steps.at(logits)))
         is_end = steps.is_end(token, eos, ids)
@@ -270,6 +281,7 @@ def definition(model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **
 STEPS: dict[str, Step] = {
     "window": lambda ids, context_size, prompt: ids[-context_size:],
     "is_for_given_context": lambda: False,
+    "is_full": lambda ids, context_size: False,
     "at": lambda logits: logits[-1],
     "choose": lambda logits, scores: scores.argmax(),
     "is_end": lambda token, eos, ids: eos is not None and token == eos,
@@ -346,7 +358,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, FIXED_ENDS, TEXT),
+    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, FIXED_ENDS, FULL_CONTEXTS, TEXT),
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

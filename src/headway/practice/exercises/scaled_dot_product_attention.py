@@ -216,6 +216,25 @@ def _with_heads(inputs: Inputs) -> Inputs | None:
     return inputs if inputs["query"].ndim == 4 else None
 
 
+def _as_wide_as_keys(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with columns of zeros after those of the values; None for values that are wider than the keys."""
+    value, lacking = inputs["value"], inputs["key"].shape[-1] - inputs["value"].shape[-1]
+    return inputs | {"value": numpy.pad(value, [*[(0, 0)] * (value.ndim - 1), (0, lacking)])} if lacking >= 0 else None
+
+
+def _own_columns(answer: Any, inputs: Inputs) -> Any:
+    """Return an output without the columns of zeros; one with other numbers there as it is."""
+    if isinstance(answer, tuple) and answer:
+        return (_own_columns(answer[0], inputs), *answer[1:])
+    width = inputs["value"].shape[-1]
+    has_zeros = isinstance(answer, numpy.ndarray) and answer.shape[-1] == inputs["key"].shape[-1] and not answer[..., width:].any()
+    return answer[..., :width] if has_zeros else answer
+
+
+COMPARED = r"\.(shape|size\(\)) *(!=|==) *"
+OF_ONE_SHAPE = rf"(?i)\bk(eys?)?{COMPARED}v(alues?)?\.(shape|size)|\bv(alues?)?{COMPARED}k(eys?)?\.(shape|size)"
+"""Pattern of the source of an attention that compares the shapes of its keys and values."""
+
 POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))|(?P<b>\b[a-z]) ?(?P<q>[a-z]) ?(?P<h>[a-z]) ?(?P<d>[a-z]), ?(?P=b) ?(?P<k>[a-z]) ?(?P=h) ?(?P=d) ?-> ?(?P=b) ?(?P=h) ?(?P=q) ?(?P=k)\b"
 """Pattern of the source of an attention whose operands have the heads after the positions: `blhd,bmhd->bhlm` with any letters."""
 
@@ -245,6 +264,7 @@ FOLDS_HEADS = r"(view|reshape)\([^\n]*\b\w+ *\* *(self\.)?\w*heads?\b"
 """Patterns of the source of an attention whose third axis is the last, and of a file that joins the axes of sequences and heads."""
 
 AXES = optional(
+    Convention(TEXTS["values_as_wide_as_keys"], _as_wide_as_keys, _own_columns, source=OF_ONE_SHAPE),
     Convention(
         TEXTS["of_three_axes"], _of_three_axes, _of_sequences_and_heads, role="query", source=SIZE_OF_THIRD, file_source=FOLDS_HEADS
     ),

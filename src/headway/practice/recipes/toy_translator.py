@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy
 from headway.arrays import to_numpy
 from headway.practice.exercise import unchanged
 from headway.practice.message import CallError
-from headway.practice.recipes.toy_model import CPU, ToyModel, like, weights
+from headway.practice.recipes.toy_model import CPU, Part, ToyModel, like, weights
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/toy_model")
@@ -83,6 +84,10 @@ class FixedModel:
     def eval(self) -> FixedModel:
         """Return self, like the method of a module."""
         return self
+
+    def parameters(self) -> Iterator[Part]:
+        """Yield an object with the device of the weights."""
+        yield Part(device=self.device, dtype=None)
 
     training = False
     device = CPU

@@ -20,6 +20,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy, to_numpy
+from headway.practice.diagnosis.adapters.model_modules import as_modules, needs_module
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.exercise import Inputs
 from headway.practice.message import Message, OutputError
@@ -220,8 +221,9 @@ class DrawnCall(Call):
         return (*super().notes, *([DRAWS] if self.has_drawn else []))
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function, with a generator if it takes one."""
-        return super().invoke(_with_generators(self, arguments, self.spy))
+        """Call the function, with a generator and with a module as the model if it takes them."""
+        given = as_modules(arguments) if needs_module(self.subject, self.library) else arguments
+        return super().invoke(_with_generators(self, given, self.spy))
 
     def _run(self, inputs: Inputs, spy: Spy) -> Any:
         self.spy = spy

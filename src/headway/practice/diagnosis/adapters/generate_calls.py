@@ -14,6 +14,7 @@ from types import MethodType
 from typing import Any
 
 from headway.practice.diagnosis.adapters.drawing import LikeliestCall, Spy, replaced_generators
+from headway.practice.diagnosis.adapters.model_modules import as_modules, needs_module
 from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.file_models import model_of_file
@@ -31,8 +32,8 @@ class FunctionCall(LikeliestCall):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with a reset model, taking the most likely token where it samples; loops of JAX run step by step."""
         _reset_models(arguments)
-        if self.library == "torch" and re.search(NEEDS_MODULE, self.subject.used_source):
-            arguments = {name: _as_module(value) if isinstance(value, ToyModel) else value for name, value in arguments.items()}
+        if needs_module(self.subject, self.library):
+            arguments = as_modules(arguments)
         elif self._helpers:
             arguments = {
                 name: _with_helpers(value, self._helpers) if isinstance(value, ToyModel) else value for name, value in arguments.items()
@@ -64,24 +65,6 @@ class ClassCall(InstanceCall):
         _reset_models(arguments)
         with replaced_generators(Spy(choice=None), vars(self.subject.module) if self.subject.module else {}):
             return _tokens_of(super().invoke(arguments))
-
-
-NEEDS_MODULE = r"isinstance\(\w+, *[\w.]*Module\)"
-"""Pattern of the source of a function that refuses what is no module."""
-
-
-def _as_module(model: ToyModel) -> Any:
-    """Return a model as a module of torch that passes everything on."""
-    torch = import_module("torch")
-
-    class Module(torch.nn.Module):  # type: ignore[name-defined]
-        def forward(self, *operands: Any, **named: Any) -> Any:
-            return model(*operands, **named)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(model, name)
-
-    return Module()
 
 
 def _tokens_of(answer: Any) -> Any:

@@ -61,6 +61,7 @@ class Pass:
     flags    arguments without which it returns none
     starts   names of its parameters for the number of cached positions
     later    arguments of the passes after the first: a flag of decoding
+    is_whole  True if each pass gets all positions so far, of which the newest is computed
     """
 
     run: Callable[[Any, Mapping[str, Any]], Any]
@@ -68,6 +69,7 @@ class Pass:
     flags: Mapping[str, bool]
     starts: Sequence[str]
     later: Mapping[str, bool] = field(default_factory=dict)
+    is_whole: bool = False
 
 
 def cache_cause(trial: Trial) -> Cause | Message | None:
@@ -113,7 +115,7 @@ def passes(call: InstanceCall) -> Iterator[Pass]:
     switches = {each.name: True for each in taken if _is_switch(each) or _is_mode_of_cache(each, call)}
     is_switched = bool(switches) and re.search(HELD, call.subject.own_source) is not None
     if (call.keeps_cache or is_switched) and not any(re.fullmatch(CACHE, each.name) for each in taken):
-        yield Pass(call.continued, "", switches, ())
+        yield Pass(call.continued, "", switches, (), is_whole=_takes_newest(call))
     names = [
         call.construction.method,
         *(name for name, each in vars(call.subject.value).items() if inspect.isfunction(each) and name[0] != "_"),
@@ -130,6 +132,12 @@ def passes(call: InstanceCall) -> Iterator[Pass]:
         flags = {each.name: True for each in every if _is_switch(each)}
         starts = [each.name for each in every if re.fullmatch(START, each.name)]
         yield Pass(call.forward if is_called else _method(call, name, first.name), cache, flags, starts)
+
+
+def _takes_newest(call: InstanceCall) -> bool:
+    """Return True for a class that takes the newest position from the sequence that it is given, to join its key and value to the kept ones."""
+    own = [name for name, role in call.construction.forward.role_of.items() if role.name in ("x", "query")]
+    return any(re.search(rf"\b{name}\[(:|\.\.\.), *-1\b", call.subject.code) for name in own)
 
 
 def _is_switch(parameter: inspect.Parameter) -> bool:
@@ -173,7 +181,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
         start, answer, cache, is_causal = 0, None, None, True
         instance = made if each.cache else copy.deepcopy(made)
         for end in ends:
-            given = {**_part(arguments, sequences, slice(start, end)), **each.flags}
+            given = {**_part(arguments, sequences, slice(0 if each.is_whole else start, end)), **each.flags}
             if answer is None:
                 answer = each.run(instance, given) if each.cache else call.forward(instance, given)
             else:
@@ -186,6 +194,8 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
                 except Exception as error:
                     raise RaisedError(error) from error
             output = sequence_output(answer)
+            if each.is_whole:
+                start, output = end - 1, output[:, -1:]
             if is_causal and output.shape == whole[:, start:end].shape and not is_same(output, whole[:, start:end], TOLERANCE):
                 if start:
                     return True

@@ -287,9 +287,9 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
 
     def at(slot: Slot, leaf: _Leaf, step: float) -> float:
         slot.write(leaf.value + step * _direction(leaf))
-        answer = call.forward(instance, arguments)
+        loss = _loss(call.forward(instance, arguments))  # before the write, which changes outputs that are views of the weight
         slot.write(leaf.value)
-        return _loss(answer)
+        return loss
 
     slopes = [slope_of(partial(at, slot, leaf)) for slot, leaf in zip(slots, leaves, strict=True)]
     if _steepest(slopes) < STEEP:

@@ -18,6 +18,9 @@ from headway.practice.recipes.toy_model import ToyModel
 MODEL = r"(my_|lang(uage)?_)?(model|net|network|llm|lm|gpt|transformer)"
 """Pattern of the names of parameters for a model."""
 
+PENALIZED = r"\b\w*(regulari[sz]|penalty|l[12])\w*\(\s*{model}\b|\b{model}(\[|\.(keys|values|items)\()"
+"""Pattern of the source of a loss whose model is a dict of weights, which a penalty keeps small."""
+
 LOGITS = "logits"
 
 OF_SCORES = r"(?i)\A(?![\s\S]*(binary|sigmoid))[\s\S]*(softmax|cross_?entropy|log_?sum_?exp|(?<![a-z])xent)\w*\("
@@ -54,6 +57,8 @@ def with_model(subject: Subject, *, is_shifted: bool) -> Subject | None:
     else:
         calls = [node for node in ast.walk(parsed(subject.own_source)) if isinstance(node, ast.Call) and _is_model(node.func, model)]
         tokens = [each for node in calls for each in node.args[:1]]
+    if not calls and re.search(PENALIZED.format(model=model), subject.own_source):
+        return subject
     names = [each.name for each in subject.parameters if each.name != model]
     read = read_in(*tokens) & set(names)
     if len(calls) != 1 or len(read) != 1:

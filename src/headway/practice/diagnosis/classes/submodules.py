@@ -18,7 +18,7 @@ from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttent
 from headway.practice.diagnosis.calls.binding import OF_SOURCE
 from headway.practice.diagnosis.calls.calling import DTYPES
 from headway.practice.diagnosis.calls.wording import snake
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, source_in
 from headway.practice.exercise import Inputs, Role
 
 ATTENTION = "self_attn self_attention attn attention mha multi_head_attention self_attention_block attention_block self_attention_layer slf_attn self_mha mha1 mha_1 attn1 attention1"
@@ -109,7 +109,8 @@ def submodule_roles(prefixes: list[str], subject: Subject, *, is_block: bool = F
     is_block   True for a block of a decoder: its attention hides later positions by itself if the file's does and the block mentions no mask
     """
     is_causal = is_block and "mask" not in subject.code and re.search(HIDES, subject.file_source) is not None
-    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, subject.own_source) and not re.search(ADDED, subject.own_source))
+    source = "\n".join([subject.own_source, *_wrappers_of(subject)])
+    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, source) and not re.search(ADDED, source))
 
     def attention(inputs: Inputs) -> Submodule:
         return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], num_returned=num_returned, is_causal=is_causal)
@@ -133,6 +134,14 @@ def submodule_roles(prefixes: list[str], subject: Subject, *, is_block: bool = F
         for place, name in enumerate(_taken_as("norm", subject))
     ]
     return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True), *norms)
+
+
+def _wrappers_of(subject: Subject) -> list[str]:
+    """Return the source of the classes of the file that a layer puts around the parts it is given: `self.attend = Attend(self_attn)`."""
+    taken = {each.name for each in subject.parameters}
+    made = re.findall(r"self\.\w+ *= *(\w+)\( *(?:\w+ *= *)?(\w+) *\)", subject.code)
+    found = (source_in(subject.file_source, name) for name, given in made if given in taken)
+    return [source for source in found if source is not None]
 
 
 SIZES = r"dim|size|shape|num|hidden|drop|prob|bias|mult(?!i_?head)|ratio|(^|_)[dn]_|_p$|heads|type|eps"
@@ -172,6 +181,11 @@ def _next_to_masked(attentions: Sequence[str]) -> list[str]:
     """Return the one of two attentions that attends to the encoder because only the other's name says that it is masked, or a self-attention."""
     others = [name for name in attentions if not re.search(r"mask|self|causal", snake(name))]
     return others if len(attentions) == 2 and len(others) == 1 else []
+
+
+def is_ready_made(part: Any) -> bool:
+    """Return True for a ready-made submodule."""
+    return isinstance(getattr(part, "spec", None), Submodule)
 
 
 class ReadyLinear:

@@ -31,7 +31,7 @@ from headway.practice.recipes.rotation import ROPE
 
 PART = rf"{ROPE}|rotary|rot_?emb"
 NORM = r"^(ln|norm)_?(qk?|k|quer(y|ies)|keys?)$|^(qk?|k|quer(y|ies)|keys?)_?(rms|layer)?_?(ln|norm)$"
-RELATIVE = r"relative|rel_?(pos|bias|emb|att|dist|key)|distance_?(emb|bias)"
+RELATIVE = r"relative|rel_?(pos|bias|emb|att|dist|key|[kv]_?emb)|distance_?(emb|bias)"
 """Pattern of the source of an attention with relative positions, and of the names of its tables."""
 
 OF_ONE_LETTER = r"er?(_?(table|emb|embedding))?"
@@ -126,10 +126,19 @@ def _is_scaled(before: numpy.ndarray | None, after: numpy.ndarray | None) -> boo
     return bool(numpy.isfinite(ratios).all() and numpy.ptp(ratios) <= 1e-3 * abs(ratios).max(initial=0.0))
 
 
-def rotations(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a file that rotate, each replaced by one that turns the sign."""
+def rotations(module: ModuleType | None) -> dict[str, Any]:
+    """Return the functions of a file that rotate, each replaced by one that turns the sign, and the dicts of such functions by their kinds."""
     found = {} if module is None else vars(module)
-    return {name: _kept(value, value) for name, value in found.items() if inspect.isfunction(value) and _rotates(name)}
+    return {name: _turning(value) for name, value in found.items() if _rotates(name) and _is_rotation(value)}
+
+
+def _is_rotation(value: Any) -> bool:
+    """Return True for a function, and for a dict of functions."""
+    return inspect.isfunction(value) or (isinstance(value, dict) and bool(value) and all(map(inspect.isfunction, value.values())))
+
+
+def _turning(value: Any) -> Any:
+    return {kind: _kept(each, each) for kind, each in value.items()} if isinstance(value, dict) else _kept(value, value)
 
 
 @functools.cache

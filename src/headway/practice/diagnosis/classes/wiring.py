@@ -20,10 +20,11 @@ import numpy
 
 from headway.arrays import to_numpy
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.classes.children import children, every_part, is_container, method_of, put
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.slots import module_library, slots_of
-from headway.practice.diagnosis.classes.submodules import Kind, Submodule, kind_of
+from headway.practice.diagnosis.classes.submodules import Kind, Submodule, is_ready_made, kind_of
 from headway.practice.names import fitting
 
 
@@ -51,9 +52,11 @@ def _has_no_effect(part: Any) -> bool:
 
 
 def _is_wrapper(part: Any, kind: Kind) -> bool:
-    """Return True for a module around other parts: a list, or one that takes what it connects to its residual."""
+    """Return True for a module around other parts: a list, one that holds a part that its layer is given, or one that takes what it connects to its residual."""
     method = method_of(type(part))
     if method is None or is_container(part):
+        return True
+    if not is_ready_made(part) and any(map(is_ready_made, every_part(part))):
         return True
     parameters = list(inspect.signature(getattr(type(part), method)).parameters.values())[1:]
     taken = [each for each in parameters if each.default is each.empty and each.name not in MODES]
@@ -236,8 +239,14 @@ def _ready_made(spec: Submodule, library: str, name: str, part: Any) -> Any:
     return None if kind is None else replace(spec, kind=kind, operands=_operands_of(part)).made(library)
 
 
+PROJECTION = r"(^|_)(qkv|kv|q|k|v|o|query|key|value|out|output)_?(proj(ection)?|linear)$"
+"""Pattern of the names of the projections of an attention that its layer computes itself: attn_q_proj."""
+
+
 def _kind_of_part(name: str, part: Any) -> Kind | None:
-    return None if _has_no_effect(part) else kind_of(name) or kind_of(type(part).__name__)
+    if _has_no_effect(part) or re.search(PROJECTION, snake(name)):
+        return None
+    return kind_of(name) or kind_of(type(part).__name__)
 
 
 def _check_flax(parts: dict[str, Any]) -> None:

@@ -40,11 +40,19 @@ SHARDING = r"with_(logical_|sharding_)?(constraint|partitioning)"
 """Pattern of the functions of JAX and Flax that return their first argument, an array or an initializer, with its placement on devices."""
 
 
-WAITING = r"torch\.(cuda|mps)\.\w+"
+OF_TORCH = r"torch\.(cuda|mps)\.\w+"
 """Pattern of the functions of a device."""
 
 OF_DEVICE, MEMORY = r"synchronize|empty_cache|reset_peak_memory_stats", r"(max_)?memory_(allocated|reserved)"
 """Patterns of the names of those that wait for it or free its memory, and of those that return a number of bytes."""
+
+CURRENT = "current_device"
+"""Name of the one that returns the device that is in use."""
+
+
+def _on_processor(name: str) -> str | int | None:
+    """Return the result of a function of a device for the processor."""
+    return "cpu" if name == CURRENT else 0 if re.fullmatch(MEMORY, name) else None
 
 
 class _Processor(ast.NodeTransformer):
@@ -68,8 +76,8 @@ class _Processor(ast.NodeTransformer):
         name = _name(node.func)
         if node.args and re.fullmatch(SHARDING, name):
             return node.args[0]
-        if re.fullmatch(rf"{OF_DEVICE}|{MEMORY}", name) and re.fullmatch(WAITING, ast.unparse(node.func)):
-            return ast.copy_location(ast.Constant(0 if re.fullmatch(MEMORY, name) else None), node)
+        if re.fullmatch(rf"{OF_DEVICE}|{MEMORY}|{CURRENT}", name) and re.fullmatch(OF_TORCH, ast.unparse(node.func)):
+            return ast.copy_location(ast.Constant(_on_processor(name)), node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
 
