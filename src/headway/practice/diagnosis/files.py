@@ -18,8 +18,8 @@ from headway.practice.diagnosis.calls.wording import NOTHING, value_of_setting
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
 from headway.practice.diagnosis.explain.failure import FILE_TITLE, how_to_add
 from headway.practice.diagnosis.explain.impossible import like_in_module
-from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.absent_texts import absent_texts
+from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_kernels, prepare_flexible_attention
 from headway.practice.diagnosis.reading.devices import on_processor
 from headway.practice.diagnosis.reading.errors import last_line
