@@ -18,6 +18,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, TABLE, Binding, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same, turned
 from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.classes.chosen_texts import chosen_texts
 from headway.practice.diagnosis.classes.configs import (
     Config,
     config_bases,
@@ -221,6 +222,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         | _initializers(constructor, subject)
         | _implementations(constructor, subject)
         | without_effect(constructor, subject, exercise)
+        | chosen_texts(constructor, subject, exercise)
     )
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
