@@ -155,6 +155,39 @@ def guards(ask: Any) -> list[Convention] | None:
     ] or None
 
 
+OF_SMOOTHING = r"(?i)smooth|\b1(\.0?)? *- *(eps|epsilon|alpha|ls)\b"
+"""Source of a function that may smooth the targets."""
+
+
+def smoothed(ask: Any) -> list[Convention] | None:
+    """Return the conventions of a loss that spreads a share of each target over all classes, or over the others; None for another loss."""
+    shares = [(vocab_size, _share(ask, vocab_size, slope)) for vocab_size in (4, 7) for slope in (1.0, -0.6)]
+    found: list[Convention] = []
+    for of_others in (False, True):
+        numbers = [share * (size - of_others) / size for size, share in shares if share is not None]
+        if len(numbers) == len(shares) and 0.001 < numbers[0] < 0.5 and numpy.ptp(numbers) < 1e-4:
+            says = TEXTS["smooths_over_others"] if of_others else TEXTS["smooths_over_all"]
+            found.append(_smoothing(says, float(f"{numbers[0]:.3g}"), of_others=of_others))
+    return found or None
+
+
+def _share(ask: Any, vocab_size: int, slope: float) -> float | None:
+    """Return the share of the mean over all classes in the loss of one row; None without one."""
+    log_probs = log_softmax(slope * numpy.arange(vocab_size)[None] ** 1.3)
+    loss = _loss(ask, {"logits": log_probs, "targets": numpy.array([1])})
+    likely, mean_of_all = -log_probs[0, 1], -log_probs.mean()
+    return None if loss is None else float((loss - likely) / (mean_of_all - likely))
+
+
+def _smoothing(says: Message, share: float, *, of_others: bool) -> Convention:
+    def smooth(log_probs: Any, targets: Any) -> Any:
+        size = log_probs.shape[-1]
+        spread = share * size / (size - of_others)
+        return (1 - spread) * pick(log_probs, targets) + spread * log_probs.mean(-1)
+
+    return Convention(says.format(share=f"{share:g}"), steps={"pick": smooth})
+
+
 UNLIKELY = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
 """Rows whose targets have a probability that underflows to 0."""
 
@@ -439,6 +472,7 @@ EXERCISE = Exercise(
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
+        optional(Convention(reads=smoothed, source=OF_SMOOTHING)),
         optional(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["summed_by_default"], steps=SUMMED, source=SUM_BY_DEFAULT),
