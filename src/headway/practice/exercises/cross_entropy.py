@@ -47,6 +47,7 @@ STEPS = {
     "log_probs": log_softmax,
     "counts": lambda targets, ignored: numpy.ones(targets.shape, bool) if ignored is None else targets != ignored,
     "pick": pick,
+    "spread": lambda smoothing, logits: smoothing,
     "unit": lambda: 1.0,
     "reduce": mean,
 }
@@ -250,17 +251,29 @@ RECOVERIES = (
 )
 
 
-def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
-    """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
+def recipe(
+    steps: Any, logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float
+) -> Any:
+    """The definition as named steps: operands, log_probs, counts, targets, pick, spread, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
     counts = counts if mask is None else counts & mask
-    surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
+    log_probs = steps.log_probs(logits)
+    picked = steps.pick(log_probs, steps.targets(numpy.where(counts, targets, 0)))
+    if smoothing:
+        share = steps.spread(smoothing, logits)
+        picked = (1 - share) * picked + share * log_probs.mean(-1)
+    surprise = -steps.unit() * picked
     return steps.finish(steps.reduce(surprise, counts, logits))
 
 
-def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
-    """Return headway.functions' cross-entropy of the targets at which a mask is True."""
+def definition(
+    logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float
+) -> Any:
+    """Return headway.functions' cross-entropy of the targets at which a mask is True; with smoothing, a share of it is the mean over all targets."""
+    if smoothing:
+        every = [functions.cross_entropy(logits, 0 * targets + each) for each in range(logits.shape[-1])]
+        return (1 - smoothing) * functions.cross_entropy(logits, targets) + smoothing * sum(every) / len(every)
     if mask is None:
         return functions.cross_entropy(logits, targets, ignored=ignored)
     hidden = -100 if ignored is None else ignored
@@ -296,6 +309,8 @@ def probes() -> tuple[Probe, ...]:
             OTHERWISE,
         ),
         Probe("masked", drawn(5, 4) | {"mask": numpy.array([True, False, True, True, False])}, TEXTS["masked"]),
+        Probe("smoothing", drawn(6, 4) | {"smoothing": 0.2}),
+        Probe("smoothing of more classes", drawn(4, 7) | {"smoothing": 0.1}),
         Probe(
             "masked sequences",
             drawn(2, 3, 5) | {"mask": numpy.array([[True, True, False], [True, False, False]])},
@@ -472,7 +487,14 @@ EXERCISE = Exercise(
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
-        optional(Convention(reads=smoothed, source=OF_SMOOTHING)),
+        optional(
+            Convention(reads=smoothed, source=OF_SMOOTHING),
+            Convention(
+                TEXTS["smoothing_over_others"],
+                steps={"spread": lambda smoothing, logits: smoothing * logits.shape[-1] / (logits.shape[-1] - 1)},
+                role="smoothing",
+            ),
+        ),
         optional(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["summed_by_default"], steps=SUMMED, source=SUM_BY_DEFAULT),
