@@ -267,9 +267,7 @@ def recipe(
     return steps.finish(steps.reduce(surprise, counts, logits))
 
 
-def definition(
-    logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float
-) -> Any:
+def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float) -> Any:
     """Return headway.functions' cross-entropy of the targets at which a mask is True; with smoothing, a share of it is the mean over all targets."""
     if smoothing:
         every = [functions.cross_entropy(logits, 0 * targets + each) for each in range(logits.shape[-1])]

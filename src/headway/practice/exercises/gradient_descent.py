@@ -133,7 +133,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("a function", run(vector, 0.1, 3, function=linear_function), POINTS),
         Probe("a function of a number", run(number, 0.2, 2, function=linear_function), QUIET),
         *(
-            Probe(f"a parabola, {num_steps} steps", run(numpy.array(start), rate, num_steps, square=1.4, linear=linear, constant=0.8), QUIET)
+            Probe(
+                f"a parabola, {num_steps} steps", run(numpy.array(start), rate, num_steps, square=1.4, linear=linear, constant=0.8), QUIET
+            )
             for num_steps, rate, linear, start in ((1, 0.1, -2.2, 3.1415927), (4, 0.15, 1.7, -1.2), (3, 0.2, 0.6, 2.1))
         ),
     )

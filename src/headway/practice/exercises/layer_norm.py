@@ -221,6 +221,13 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, AROUND_ZERO, RETURNS, (*NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX)),
+    conventions=(
+        eps_conventions(EPS),
+        STANDARD_DEVIATION,
+        SCALAR,
+        AROUND_ZERO,
+        RETURNS,
+        (*NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX),
+    ),
     recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

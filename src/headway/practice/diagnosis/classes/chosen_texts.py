@@ -19,9 +19,14 @@ DEEPEST = 3
 """Number of calls through which a text is followed."""
 
 
+def is_text(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter that is annotated as a text."""
+    return parameter.annotation in (str, "str")
+
+
 def chosen_texts(parameters: Sequence[inspect.Parameter], subject: Subject, exercise: Exercise) -> dict[str, str]:
     """Return a text for each required parameter that is annotated as one, has no role, and that the code compares with texts."""
-    texts = [each.name for each in parameters if each.default is each.empty and each.annotation in (str, "str")]
+    texts = [each.name for each in parameters if each.default is each.empty and is_text(each)]
     free = [name for name in texts if not any(is_named(name, role) for role in exercise.roles)]
     names = {} if subject.module is None else vars(subject.module)
     known = {name: [*dict.fromkeys(_compared(name, parsed(subject.own_source), names, DEEPEST))] for name in free}
@@ -40,7 +45,9 @@ def _compared(name: str, tree: ast.AST, names: dict[str, Any], depth: int) -> It
         match node:
             case ast.Compare(left=left, comparators=[ast.Constant(value=str(text))]) if _reads(left, name):
                 yield text
-            case ast.Compare(left=left, comparators=[ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each)]) if _reads(left, name):
+            case ast.Compare(left=left, comparators=[ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each)]) if _reads(
+                left, name
+            ):
                 yield from (item.value for item in each if isinstance(item, ast.Constant) and isinstance(item.value, str))
             case ast.Call(func=ast.Name(id=called)) if depth and (passed := _parameter(node, name, names.get(called))):
                 other = names[called]

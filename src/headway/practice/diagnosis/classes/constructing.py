@@ -218,11 +218,11 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _state_dicts(constructor, subject) | given_weights(constructor, subject, exercise)
     keys |= (
-        vocabularies
+        chosen_texts(constructor, subject, exercise)
+        | vocabularies
         | _initializers(constructor, subject)
         | _implementations(constructor, subject)
         | without_effect(constructor, subject, exercise)
-        | chosen_texts(constructor, subject, exercise)
     )
     if exercise.name in OF_PROJECTIONS and module_library(subject.value) == "torch":
         keys |= given_linears(subject)
