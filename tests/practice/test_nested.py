@@ -333,3 +333,23 @@ def test_tables_fit_one_of_two_rotations():
     rotation = TABLES_AND_ROTATION[TABLES_AND_ROTATION.index("def apply_rotary") :]
     other = rotation.replace("apply_rotary", "rope").format(rotated=OF_NEIGHBOURS)
     assert causes(TABLES_AND_ROTATION.format(widened=REPEATED, rotated=OF_HALVES) + other) == {}
+
+
+NOT_RUN = """
+import numpy as np
+
+def rotate_half(x):
+    first, second = np.split(x, 2, axis=-1)
+    return backend.concatenate([-second, first])
+
+def apply_rotary(x, cos, sin):
+    return x * cos + rotate_half(x) * sin
+"""
+
+
+def test_a_caller_of_what_could_not_run_is_not_accused(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import numpy as np\nbackend = None\n" + NOT_RUN)
+    found = {each.subject: each for each in check_file(path)}
+    assert found["rotate_half"].status == "could not run"
+    assert found["apply_rotary"].status == "could not run"

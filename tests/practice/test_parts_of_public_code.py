@@ -19,6 +19,7 @@ from tests.practice.public import (
     casts_and_indices,
     constructed,
     courses,
+    descents_and_smoothing,
     embeddings,
     feed_forwards,
     given_places,
@@ -124,6 +125,7 @@ MODULES = (
     widths_and_tables,
     bases_and_options,
     limits_and_wrappers,
+    descents_and_smoothing,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 EXPLAINED_BY_CALLERS = (
@@ -139,6 +141,7 @@ EXPLAINED_BY_CALLERS = (
     widths_and_tables,
     bases_and_options,
     limits_and_wrappers,
+    descents_and_smoothing,
 )
 MISTAKES = [
     (program, number // 6 % len(program.mistakes))

@@ -783,3 +783,9 @@ def clip_grads(grads, limit):
 )
 def test_other_schedules_are_not_judged(text):
     assert found_in(text) == {}
+
+
+def test_the_derivative_of_a_part_is_not_repaired_as_the_part(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import numpy as np\n\ndef relu(x):\n    return np.maximum(0, x)\n\ndef drelu(x):\n    return x > 0\n")
+    assert [each.subject for each in check_file(path)] == ["relu"]

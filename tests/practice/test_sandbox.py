@@ -9,7 +9,9 @@ from headway.errors import OptionError
 from headway.practice.diagnosis import sandbox
 from headway.practice.diagnosis.files import check_name, read_source
 from headway.practice.diagnosis.sandbox import check_file
+from headway.practice.exercises import exercise
 from headway.practice.judge import confinement
+from headway.practice.judge.fresh import fresh_probes
 from headway.practice.judge.jobs import Examination
 
 RIGHT = """
@@ -219,3 +221,9 @@ def test_a_mistyped_exercise_suggests_the_closest_names():
     with pytest.raises(OptionError, match="got 'sofmax', expected one of softmax, ") as raised:
         check_name("sofmax")
     assert raised.value.hint == "did you mean softmax or log_softmax?"
+
+
+def test_fresh_prompts_have_one_likely_token_at_every_step():
+    for seed in range(3):
+        inputs = [each.inputs for each in fresh_probes(exercise("generate"), seed)]
+        assert all(each["model"].decides(each["prompt"], each["max_new_tokens"]) for each in inputs)

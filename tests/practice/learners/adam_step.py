@@ -91,6 +91,11 @@ def wrong_eps_missing(x, g, m, v, t, lr, beta1=0.9, beta2=0.999):
     return x - lr * m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t)), m, v
 
 
+def wrong_eps_after_division(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+    return x - lr * (m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t)) + eps), m, v
+
+
 def wrong_root_missing(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
     return x - lr * m / (1 - beta1**t) / (v / (1 - beta2**t) + eps), m, v

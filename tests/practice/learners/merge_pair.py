@@ -135,3 +135,13 @@ def right_written_into_the_list(ids, pair, new_id):
         read += 2 if is_pair else 1
         write += 1
     del ids[write:]
+
+
+def wrong_past_the_end(ids, pair, new_id):
+    merged, i = [], 0
+    while i + 1 < len(ids):
+        is_pair = (ids[i], ids[i + 1]) == pair
+        merged.append(new_id if is_pair else ids[i])
+        i += 2 if is_pair else 1
+    merged.append(ids[i])
+    return merged

@@ -33,7 +33,7 @@ from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.named_probabilities import takes_probabilities_as_logits
-from headway.practice.diagnosis.nested import BECAUSE
+from headway.practice.diagnosis.nested import BECAUSE, uses_doubted
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.diagnosis.repair.text import replaced_text
@@ -508,11 +508,4 @@ def _because_of_doubted(verdict: Verdict, doubted: set[str]) -> Verdict:
     names = {name for cause in verdict.causes if cause.name.startswith(BECAUSE) for name in cause.name.removeprefix(BECAUSE).split("_and_")}
     if verdict.is_correct or not names or not names <= doubted:
         return verdict
-    cause = Cause(
-        NOT_UNDERSTOOD,
-        TEXTS["uses_doubted"].format(names=", ".join(sorted(names))),
-        TEXTS["select_part_or_state_shapes"],
-        EMPTY,
-        line=verdict.line,
-    )
-    return replace(verdict, status="could not run", causes=(cause,), notes=())
+    return replace(verdict, status="could not run", causes=(uses_doubted(sorted(names), verdict.line),), notes=())

@@ -168,6 +168,9 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
             fewer = [each for each in replaceable if each is not fault]
             if fewer and _with_replacements(subject, exercise, fewer).is_correct:
                 replaceable = fewer
+        unproved = [each.subject for each in replaceable if each.verdict.status == "could not run"]
+        if unproved:
+            return replace(again, status="could not run", causes=(uses_doubted([each.name for each in unproved], subject.line),), notes=())
         return replace(again, status="wrong", causes=(because_of([each.subject for each in replaceable]),))
     if again.status == "wrong" and all(each.verdict.status == "wrong" for each in replaceable):  # its own mistake shows only now
         return _also_wrong(again, replaceable)
@@ -231,6 +234,12 @@ def because_of(others: Sequence[Subject], proof: Message = REPLACED) -> Cause:
         proof.format(names=names),
         line=others[0].line,
     )
+
+
+def uses_doubted(names: Sequence[str], line: int | None) -> Cause:
+    """Return the cause of a subject of which nothing is known because the named ones could not run or were not understood."""
+    says = TEXTS["uses_doubted"].format(names=", ".join(names))
+    return Cause("not_understood", says, TEXTS["select_part_or_state_shapes"], EMPTY, line=line)
 
 
 def _can_be_replaced(fault: Judged) -> bool:

@@ -347,6 +347,9 @@ OF_WARMUP = r"(?i)(linear_?)?warm_?up(_?(decay|lr))?_?(lr|scheduler|schedule)"
 OF_DESCENT = r"(?i)(vanilla|stochastic|((full|mini)_?)?batch)_?gd(_?optimi[sz]er)?"
 """Pattern of the names of optimizers that may be plain gradient descent."""
 
+OF_KEYS_AND_VALUES = r"\w*KV|\w*KV(Store|Buffer|Memory|State)"
+"""Pattern of the names of classes that may keep the keys and values of earlier positions."""
+
 MEANT_IF_CORRECT = (
     (OF_LINEAR, ("linear",)),
     (OF_RESIDUAL, ("residual",)),
@@ -354,6 +357,7 @@ MEANT_IF_CORRECT = (
     (OF_EXPERT, ("gated_feed_forward", "feed_forward")),
     (OF_WARMUP, ("cosine_schedule",)),
     (OF_DESCENT, ("sgd_optimizer",)),
+    (OF_KEYS_AND_VALUES, ("kv_cache",)),
 )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from inspect import isclass
+from inspect import isclass, isfunction
 
 from headway.practice.diagnosis.checks.of_text import cause_of_text
 from headway.practice.diagnosis.checks.trials import trials_of
@@ -28,7 +28,7 @@ from headway.practice.diagnosis.repair.program import Findings, used_names
 from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
-from headway.practice.names import fitting
+from headway.practice.names import NO_FUNCTION, fitting
 from headway.practice.verdict import Verdict
 
 MAX_TRIED = 3
@@ -90,6 +90,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
             continue
         if unfinished_line(subject) is not None or is_of_codes(subject):
+            continue
+        if isfunction(subject.value) and re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE):
             continue
         likely, possible = fitting(subject.short_name)
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):

@@ -47,6 +47,7 @@ STEPS = {
     "log_probs": log_softmax,
     "counts": lambda targets, ignored: numpy.ones(targets.shape, bool) if ignored is None else targets != ignored,
     "pick": pick,
+    "spread": lambda smoothing, logits: smoothing,
     "unit": lambda: 1.0,
     "reduce": mean,
 }
@@ -155,6 +156,39 @@ def guards(ask: Any) -> list[Convention] | None:
     ] or None
 
 
+OF_SMOOTHING = r"(?i)smooth|\b1(\.0?)? *- *(eps|epsilon|alpha|ls)\b"
+"""Source of a function that may smooth the targets."""
+
+
+def smoothed(ask: Any) -> list[Convention] | None:
+    """Return the conventions of a loss that spreads a share of each target over all classes, or over the others; None for another loss."""
+    shares = [(vocab_size, _share(ask, vocab_size, slope)) for vocab_size in (4, 7) for slope in (1.0, -0.6)]
+    found: list[Convention] = []
+    for of_others in (False, True):
+        numbers = [share * (size - of_others) / size for size, share in shares if share is not None]
+        if len(numbers) == len(shares) and 0.001 < numbers[0] < 0.5 and numpy.ptp(numbers) < 1e-4:
+            says = TEXTS["smooths_over_others"] if of_others else TEXTS["smooths_over_all"]
+            found.append(_smoothing(says, float(f"{numbers[0]:.3g}"), of_others=of_others))
+    return found or None
+
+
+def _share(ask: Any, vocab_size: int, slope: float) -> float | None:
+    """Return the share of the mean over all classes in the loss of one row; None without one."""
+    log_probs = log_softmax(slope * numpy.arange(vocab_size)[None] ** 1.3)
+    loss = _loss(ask, {"logits": log_probs, "targets": numpy.array([1])})
+    likely, mean_of_all = -log_probs[0, 1], -log_probs.mean()
+    return None if loss is None else float((loss - likely) / (mean_of_all - likely))
+
+
+def _smoothing(says: Message, share: float, *, of_others: bool) -> Convention:
+    def smooth(log_probs: Any, targets: Any) -> Any:
+        size = log_probs.shape[-1]
+        spread = share * size / (size - of_others)
+        return (1 - spread) * pick(log_probs, targets) + spread * log_probs.mean(-1)
+
+    return Convention(says.format(share=f"{share:g}"), steps={"pick": smooth})
+
+
 UNLIKELY = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
 """Rows whose targets have a probability that underflows to 0."""
 
@@ -217,17 +251,27 @@ RECOVERIES = (
 )
 
 
-def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
-    """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
+def recipe(
+    steps: Any, logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float
+) -> Any:
+    """The definition as named steps: operands, log_probs, counts, targets, pick, spread, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
     counts = counts if mask is None else counts & mask
-    surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
+    log_probs = steps.log_probs(logits)
+    picked = steps.pick(log_probs, steps.targets(numpy.where(counts, targets, 0)))
+    if smoothing:
+        share = steps.spread(smoothing, logits)
+        picked = (1 - share) * picked + share * log_probs.mean(-1)
+    surprise = -steps.unit() * picked
     return steps.finish(steps.reduce(surprise, counts, logits))
 
 
-def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, **off: float) -> Any:
-    """Return headway.functions' cross-entropy of the targets at which a mask is True."""
+def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any = None, smoothing: float = 0.0, **off: float) -> Any:
+    """Return headway.functions' cross-entropy of the targets at which a mask is True; with smoothing, a share of it is the mean over all targets."""
+    if smoothing:
+        every = [functions.cross_entropy(logits, 0 * targets + each) for each in range(logits.shape[-1])]
+        return (1 - smoothing) * functions.cross_entropy(logits, targets) + smoothing * sum(every) / len(every)
     if mask is None:
         return functions.cross_entropy(logits, targets, ignored=ignored)
     hidden = -100 if ignored is None else ignored
@@ -263,6 +307,8 @@ def probes() -> tuple[Probe, ...]:
             OTHERWISE,
         ),
         Probe("masked", drawn(5, 4) | {"mask": numpy.array([True, False, True, True, False])}, TEXTS["masked"]),
+        Probe("smoothing", drawn(6, 4) | {"smoothing": 0.2}),
+        Probe("smoothing of more classes", drawn(4, 7) | {"smoothing": 0.1}),
         Probe(
             "masked sequences",
             drawn(2, 3, 5) | {"mask": numpy.array([[True, True, False], [True, False, False]])},
@@ -438,6 +484,14 @@ EXERCISE = Exercise(
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
+        ),
+        optional(
+            Convention(reads=smoothed, source=OF_SMOOTHING),
+            Convention(
+                TEXTS["smoothing_over_others"],
+                steps={"spread": lambda smoothing, logits: smoothing * logits.shape[-1] / (logits.shape[-1] - 1)},
+                role="smoothing",
+            ),
         ),
         optional(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
-from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, RETURNS
+from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX, RETURNS
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.norms import HALF, OF_ONE_NUMBER, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
@@ -221,6 +221,13 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, AROUND_ZERO, RETURNS, (*NUM_AXES, OF_ELEMENTS)),
+    conventions=(
+        eps_conventions(EPS),
+        STANDARD_DEVIATION,
+        SCALAR,
+        AROUND_ZERO,
+        RETURNS,
+        (*NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX),
+    ),
     recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

@@ -131,6 +131,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("intercept", _drawn(random, 5, 2, 3, start=numpy.array([0.5, -1.0]), start_bias=0.3), MANY),
         Probe("intercept, more rows", _drawn(random, 8, 3, 2, start=numpy.array([0.5, -1.0, 0.2]), start_bias=-0.4), MANY),
         Probe("intercept, one feature", _drawn(random, 5, 1, 3, start=numpy.array([0.5]), start_bias=0.3)),
+        Probe("given start, more rows", _drawn(random, 8, 3, 2, start=numpy.array([0.4, 0.9, -0.6])), MANY),
     )
 
 

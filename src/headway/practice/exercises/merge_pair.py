@@ -64,6 +64,15 @@ def _id_of(symbol: str, pair: Any, new_id: int) -> int:
     return new_id if symbol == "".join(map(_symbol, pair)) else int(re.sub("[<>]", "", symbol))
 
 
+def _past_the_end(ids: Any, pair: Any, new_id: int) -> Any:
+    """Read one more token after the loop over pairs, of which a pair at the end leaves none.
+
+    Errors   IndexError if the last two tokens are the pair.
+    """
+    out = merged(ids, pair, new_id)
+    return [*out[:-1], ids[len(ids) - (out[-1] != new_id)]]
+
+
 def _in_text(ids: Any, pair: Any, new_id: int) -> Any:
     """Merge the pair wherever it is in the symbols as one text with spaces, also in parts of two symbols."""
     symbols = [*map(_symbol, pair)]
@@ -80,6 +89,7 @@ MISTAKES = (
     TEXTS.mistake("from_the_right", merge=lambda ids, pair, new_id: merged(ids[::-1], pair[::-1], new_id)[::-1]),
     TEXTS.mistake("last_token_dropped", merge=_last_dropped),
     TEXTS.mistake("last_pair_missed", merge=lambda ids, pair, new_id: merged(ids[:-1], pair, new_id) + ids[-1:]),
+    TEXTS.mistake("past_the_end", merge=_past_the_end),
     TEXTS.mistake("either_order", merge=lambda ids, pair, new_id: merged(ids, pair, new_id, pair[::-1])),
     TEXTS.mistake("merged_in_text", merge=_in_text),
     TEXTS.mistake("nothing_merged", merge=unchanged),

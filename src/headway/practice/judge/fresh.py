@@ -130,9 +130,18 @@ def _more_letters(inputs: Inputs, random: numpy.random.Generator) -> Inputs:
     return inputs | {"ids": [*inputs["ids"], *random.integers(97, 123, 4).tolist()]} if isinstance(inputs.get("ids"), list) else inputs
 
 
+MOST_PROMPTS = 500
+
+
 def _other_prompt(inputs: Inputs, random: numpy.random.Generator) -> Inputs:
-    prompt = inputs["prompt"]
-    return inputs | {"prompt": random.integers(0, 11, prompt.shape).astype(prompt.dtype)}
+    """Draw a prompt after which the model decides, also for code that draws uniform numbers and takes the token at each."""
+    prompt, model = inputs["prompt"], inputs["model"]
+    drawn = prompt
+    for _ in range(MOST_PROMPTS):
+        drawn = random.integers(0, model.vocab_size, prompt.shape).astype(prompt.dtype)
+        if model.decides(drawn, inputs["max_new_tokens"]):
+            break
+    return inputs | {"prompt": drawn}
 
 
 REDRAWN: dict[str, Redraw] = {

@@ -115,6 +115,7 @@ MISTAKES = (
     TEXTS.mistake("step_counted_from_zero", count=lambda t: t - 1),
     TEXTS.mistake("eps_inside_root", divide=lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)),
     TEXTS.mistake("eps_missing", eps=lambda eps: 0.0),
+    TEXTS.mistake("eps_after_division", divide=lambda mean, square, eps, correction: mean / numpy.sqrt(square) + eps, needs="eps"),
     TEXTS.mistake("root_missing", divide=lambda mean, square, eps, correction: mean / (square + eps)),
     TEXTS.mistake(
         "root_of_correction_missing",

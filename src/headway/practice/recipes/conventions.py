@@ -214,6 +214,9 @@ SCORES_OF_MATRICES = (
 
 OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}")
 
+WITH_SOFTMAX_OF_ROWS = r"def \w*softmax\(\w+\):\s*(.*\n)?[^\n]*\baxis *= *1\b"
+OF_ROWS_AS_SOFTMAX = _of_matrices(OVER_ROWS, file_source=WITH_SOFTMAX_OF_ROWS)
+"""A function over the second axis in a file whose softmax is over it, too: both take matrices."""
 
 TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"
 """Pattern of the source of a file that names no axis, and whose examples are vectors."""

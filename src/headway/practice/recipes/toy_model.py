@@ -89,6 +89,10 @@ TUPLES = ("pair", "triple", "flat pair")
 """Forms of output in which a cache follows the logits."""
 
 
+DECIDED = 1.9
+"""Largest sum of the probabilities, relative to the likeliest, at which that one has more than half."""
+
+
 @dataclass(frozen=True)
 class ToyModel:
     """Causal model with positions and a context of context_size tokens; the seed determines its weights.
@@ -126,6 +130,17 @@ class ToyModel:
             memory = 0.5 * numpy.roll(memory, 1, axis=-1) + x[..., place, :]
             states.append(memory)
         return numpy.stack(states, axis=-2) @ head
+
+    def decides(self, prompt: numpy.ndarray, num_tokens: int) -> bool:
+        """Return True if more than half of the probability is that of one token at every step: then a uniform number of 0.5 leads to it."""
+        ids = numpy.atleast_2d(prompt)
+        for _ in range(num_tokens):
+            logits = self.logits(ids[:, -self.context_size :])[:, -1]
+            powers = numpy.exp(logits - logits.max(-1, keepdims=True))
+            if powers.sum(-1).max() > DECIDED:
+                return False
+            ids = numpy.concatenate([ids, logits.argmax(-1)[:, None]], 1)
+        return True
 
     def returning(self, form: str) -> ToyModel:
         """Return the model with another form of output."""

@@ -132,7 +132,8 @@ class CacheCall(Call):
 
     def _drive_class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
         construct = self._constructor(chunks)
-        append, advance = appending(self.subject.value), first_method(self.subject.value, ADVANCING)
+        append = appending(self.subject.value)
+        advance = first_method(self.subject.value, [name for name in ADVANCING if name != append])
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER, BATCH, COUNT, END))
         if bound is None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import fits_name
@@ -72,10 +71,35 @@ class Making:
         return optimizer.param_groups[0]["lr"] if self.given else answer
 
 
+OF_RATE = r"lr|learning_rate|rate"
+SETS_RATE = rf"_?(set|update|change|adjust)_({OF_RATE})"
+"""Patterns of the names of an optimizer's attribute for its rate, and of its method that sets it."""
+
+
+class Plain:
+    """An optimizer of code without PyTorch, which has only its rate: in its groups, as an attribute, and set by a method."""
+
+    def __init__(self, rate: float) -> None:
+        vars(self).update(param_groups=[{"lr": rate, "initial_lr": rate}], defaults={"lr": rate}, step=lambda: None)
+
+    def __getattr__(self, name: str) -> Any:
+        if re.fullmatch(OF_RATE, name):
+            return self.param_groups[0]["lr"]
+        if re.fullmatch(SETS_RATE, name):
+            return lambda rate: self.param_groups[0].update(lr=rate)
+        raise AttributeError(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if re.fullmatch(OF_RATE, name):
+            self.param_groups[0]["lr"] = value
+        else:
+            super().__setattr__(name, value)
+
+
 def _optimizer(library: str, rate: float) -> Any:
     """Return an optimizer, or what has only its rate for code without PyTorch."""
     if library != "torch":
-        return SimpleNamespace(param_groups=[{"lr": rate, "initial_lr": rate}], defaults={"lr": rate}, lr=rate, step=lambda: None)
+        return Plain(rate)
     import torch
 
     return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)

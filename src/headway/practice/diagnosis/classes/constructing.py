@@ -18,6 +18,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, TABLE, Binding, fits_name
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same, turned
 from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.classes.chosen_texts import chosen_texts
 from headway.practice.diagnosis.classes.configs import (
     Config,
     config_bases,
@@ -217,7 +218,8 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     keys = random_keys(constructor, subject) | _state_dicts(constructor, subject) | given_weights(constructor, subject, exercise)
     keys |= (
-        vocabularies
+        chosen_texts(constructor, subject, exercise)
+        | vocabularies
         | _initializers(constructor, subject)
         | _implementations(constructor, subject)
         | without_effect(constructor, subject, exercise)

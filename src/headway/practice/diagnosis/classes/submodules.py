@@ -18,6 +18,7 @@ from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttent
 from headway.practice.diagnosis.calls.binding import OF_SOURCE
 from headway.practice.diagnosis.calls.calling import DTYPES
 from headway.practice.diagnosis.calls.wording import snake
+from headway.practice.diagnosis.classes.chosen_texts import is_text
 from headway.practice.diagnosis.reading.subject import Subject, source_in
 from headway.practice.exercise import Inputs, Role
 
@@ -168,7 +169,8 @@ def is_called(name: str, subject: Subject) -> bool:
 
 def _taken_as(kind: str, subject: Subject) -> list[str]:
     """Return the constructor parameters that take a part of a kind, by the words in their names."""
-    required = [each.name for each in subject.parameters if each.default is each.empty and not re.search(SIZES, snake(each.name))]
+    needed = [each for each in subject.parameters if each.default is each.empty and not is_text(each)]
+    required = [each.name for each in needed if not re.search(SIZES, snake(each.name))]
     unknown = [name for name in required if kind_of(name) is None and is_part(name, subject)]
     of_kind = [name for name in required if kind_of(name) == kind.removeprefix("cross_")]
     if kind == "feed_forward" and not of_kind:
