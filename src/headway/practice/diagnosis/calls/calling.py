@@ -189,14 +189,20 @@ class Call:
         return not (inspect.isclass(self.subject.value) or returns_value(self.subject))
 
     def _written(self, arguments: Mapping[str, Any], filled: Sequence[str]) -> Any:
-        """Return the array or the list that a function without a return statement writes into, None if there is none."""
+        """Return the array, list or dict that a function without a return statement writes into, None if there is none."""
         if filled:
             return arguments[filled[0]]
         if not self._returns_nothing:
             return None
         source, role_of = self.subject.own_source, self.binding.role_of
-        lists = {name: value for name, value in arguments.items() if isinstance(value, list) or role_of[name].name.startswith(NO_EFFECT)}
-        written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
+        lists = {
+            name: value
+            for name, value in arguments.items()
+            if isinstance(value, list) or (isinstance(value, dict) and role_of[name].may_change) or role_of[name].name.startswith(NO_EFFECT)
+        }
+        written = (
+            name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]?= |{name}\.(pop|insert|update)\()", source)
+        )
         return next((lists[name] for name in written), None)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
