@@ -462,7 +462,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_ids = shared_ids_cause(trial)
     if of_ids is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_ids,))
-    for probe, answer in zip(trial.probes, trial.answers, strict=True):
+    for probe, answer in sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: not _lacks_local(pair[1])):
         expected = trial.expected(probe)
         if trial.is_same(probe, answer):  # a division by 0 that the caller has to avoid raises as it may
             continue
@@ -486,6 +486,11 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             return _not_understood(subject, exercise, trial, difference)
         return _verdict(subject, exercise, "unknown", trial, difference=difference)
     return _not_understood(subject, exercise, trial, None)  # the definition raises as well
+
+
+def _lacks_local(answer: Any) -> bool:
+    """Return True for the exception of a variable that some path does not assign, which no inputs excuse."""
+    return isinstance(answer, Raised) and isinstance(answer.error, UnboundLocalError)
 
 
 def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:

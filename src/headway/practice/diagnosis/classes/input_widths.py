@@ -16,7 +16,9 @@ IN_FEATURES = "in_features"
 def is_input_width(name: str, source: str) -> bool:
     """Return True for a parameter that a class uses as the input width of linear layers, and for nothing else."""
     nodes = [*ast.walk(parsed(textwrap.dedent(source)))]
-    stored = [node.value for node in nodes if isinstance(node, ast.Assign) and all(isinstance(each, ast.Attribute) for each in node.targets)]
+    stored = [
+        node.value for node in nodes if isinstance(node, ast.Assign) and all(isinstance(each, ast.Attribute) for each in node.targets)
+    ]
     uses = {id(node) for node in nodes if _reads(node, name)} - {id(value) for value in stored}
     widths = {id(width) for node in nodes if (width := _input_width(node)) is not None}
     return bool(uses) and uses <= widths
