@@ -149,7 +149,11 @@ EXERCISE = Exercise(
     conventions=(
         optional(
             Convention(
-                TEXTS["given_quadratic"], _of_quadratic, steps={"own": lambda x: 2 * QUADRATIC["a"] * x + QUADRATIC["b"]}, role="c", named="c"
+                TEXTS["given_quadratic"],
+                _of_quadratic,
+                steps={"own": lambda x: 2 * QUADRATIC["a"] * x + QUADRATIC["b"]},
+                role="c",
+                named="c",
             ),
             Convention(reads=_own_gradient),
         ),
