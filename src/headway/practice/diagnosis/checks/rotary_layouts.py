@@ -29,7 +29,7 @@ DOUBLED = (
     r"(?:repeats *= *)?2, *(?:axis *= *|dim *= *)?-1\)"
     r"|\b(?P<pairs>\w+) *= *(?:torch\.|np\.|jnp\.|mx\.)stack\([\[(](\w+), *\3[\])], *(?:axis *= *|dim *= *)?-1\)\.(?:flatten|reshape|view)\("
 )
-"""Pattern of angles that are doubled so that neighbours are alike."""
+"""Pattern of angles, or of their cosines and sines, that are doubled so that neighbours are alike."""
 
 HALVES_TURNED = r"\b(cat|concat|concatenate)\(\s*[\[(] *-\w+, *\w+ *[\])]"
 """Pattern of the exchange of two halves."""
@@ -94,7 +94,8 @@ def _of_angles(subject: Subject) -> Cause | None:
     if found is None or re.search(OF_NEIGHBOURS, text) or not re.search(HALVES_TURNED, text):
         return None
     name = found["angles"] or found["pairs"]
-    if not all(re.search(rf"\b{wave}\({name}\)|\b{name}\.{wave}\(", text) for wave in ("cos", "sin")):
+    waves = {wave for each in re.finditer(DOUBLED, text) for wave in ("cos", "sin") if wave in (each["angles"] or "")}
+    if len(waves) < 2 and not all(re.search(rf"\b{wave}\({name}\)|\b{name}\.{wave}\(", text) for wave in ("cos", "sin")):
         return None
     before, doubled, _ = subject.text.partition(found[0])
     line = subject.line_of(re.escape(found[0])) or (before.count("\n") + 1 if doubled else None)
