@@ -12,6 +12,7 @@ from headway.practice.diagnosis.files import load_module, read_source, with_exer
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
+    added_counts,
     attentions,
     axes_and_states,
     bases_and_options,
@@ -124,6 +125,7 @@ MODULES = (
     widths_and_tables,
     bases_and_options,
     limits_and_wrappers,
+    added_counts,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 EXPLAINED_BY_CALLERS = (
@@ -139,6 +141,7 @@ EXPLAINED_BY_CALLERS = (
     widths_and_tables,
     bases_and_options,
     limits_and_wrappers,
+    added_counts,
 )
 MISTAKES = [
     (program, number // 6 % len(program.mistakes))
