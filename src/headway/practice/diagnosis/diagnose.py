@@ -205,8 +205,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     supported = [trial.without_refused_kinds() for trial in trials]
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
-    undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
-    verdict = _unexplained(subject, exercise, next(undefined, closest[0]))
+    undefined = [trial for trial in closest if trial.raises_only((NameError,))]  # another call may have ended before the name was read
+    lacking = [trial for trial in closest if any(map(_lacks_local, trial.answers))]
+    verdict = _unexplained(subject, exercise, (undefined or lacking or closest)[0])
     misplaced = misplaced_argument_cause(subject) if verdict.status == "unknown" else None
     return verdict if misplaced is None else replace(verdict, status="wrong", causes=(misplaced,), difference=None)
 
