@@ -12,6 +12,7 @@ from headway.practice.diagnosis.files import load_module, read_source, with_exer
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
 from tests.practice.public import (
+    added_counts,
     attentions,
     axes_and_states,
     bases_and_options,
@@ -126,6 +127,7 @@ MODULES = (
     bases_and_options,
     limits_and_wrappers,
     descents_and_smoothing,
+    added_counts,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 EXPLAINED_BY_CALLERS = (
@@ -142,6 +144,7 @@ EXPLAINED_BY_CALLERS = (
     bases_and_options,
     limits_and_wrappers,
     descents_and_smoothing,
+    added_counts,
 )
 MISTAKES = [
     (program, number // 6 % len(program.mistakes))

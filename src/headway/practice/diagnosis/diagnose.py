@@ -205,8 +205,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     supported = [trial.without_refused_kinds() for trial in trials]
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
-    undefined = (trial for trial in closest if trial.raises_only((NameError,)))  # another call may have ended before the name was read
-    verdict = _unexplained(subject, exercise, next(undefined, closest[0]))
+    undefined = [trial for trial in closest if trial.raises_only((NameError,))]  # another call may have ended before the name was read
+    lacking = [trial for trial in closest if any(map(_lacks_local, trial.answers))]
+    verdict = _unexplained(subject, exercise, (undefined or lacking or closest)[0])
     misplaced = misplaced_argument_cause(subject) if verdict.status == "unknown" else None
     return verdict if misplaced is None else replace(verdict, status="wrong", causes=(misplaced,), difference=None)
 
@@ -462,7 +463,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_ids = shared_ids_cause(trial)
     if of_ids is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_ids,))
-    for probe, answer in zip(trial.probes, trial.answers, strict=True):
+    for probe, answer in sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: not _lacks_local(pair[1])):
         expected = trial.expected(probe)
         if trial.is_same(probe, answer):  # a division by 0 that the caller has to avoid raises as it may
             continue
@@ -486,6 +487,11 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             return _not_understood(subject, exercise, trial, difference)
         return _verdict(subject, exercise, "unknown", trial, difference=difference)
     return _not_understood(subject, exercise, trial, None)  # the definition raises as well
+
+
+def _lacks_local(answer: Any) -> bool:
+    """Return True for the exception of a variable that some path does not assign, which no inputs excuse."""
+    return isinstance(answer, Raised) and isinstance(answer.error, UnboundLocalError)
 
 
 def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:

@@ -22,6 +22,7 @@ from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.of_text import cause_of_unexplained
 from headway.practice.diagnosis.checks.relative_positions import depends_on_place
+from headway.practice.diagnosis.checks.rotary_layouts import with_cause_of_layouts
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -92,7 +93,9 @@ def _with_cause_of_text(verdict: Verdict) -> Verdict:
     Such are a name that nothing defines and a call that always raises, in what could not run, one layer in all places of a list, masked values that are dropped,
     masked scores near 0, angles doubled for other pairs than those that are turned, one norm for two parts, and an argument in the place of another.
     """
-    if verdict.status not in ("could not run", "unknown") or verdict.trial is None or verdict.repair is not None:
+    if verdict.repair is not None:
+        return with_cause_of_layouts(verdict)
+    if verdict.status not in ("could not run", "unknown") or verdict.trial is None:
         return verdict
     subject = verdict.trial.call.subject
     raising = (undefined(subject) or impossible(subject)) if verdict.status == "could not run" else None

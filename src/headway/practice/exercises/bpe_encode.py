@@ -245,14 +245,18 @@ CUTS = optional(
     Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern")
 )
 
-WHOLE = optional(
+BY_TOKEN = r"\{ *(\w+\[0\] \+ \w+\[1\]|\w+ \+ \w+|\w*(b['\"]['\"])?\.join\(\w+\)) *: *\w+ +for\b|\[(\w+\[0\] \+ \w+\[1\]|\w+ \+ \w+)\] = (\w+|len\()"
+"""Pattern of the source of ranks under the joined two parts of a pair: `{left + right: rank for rank, (left, right) in …}`."""
+
+OF_TRAINED = optional(
     Convention(
         TEXTS["takes_whole_words"],
         steps={"join": lambda word, rank: [b"".join(word)] if _is_token(word, rank) else STEPS["join"](word, rank)},
         source=r"\bif\b[^\n]*\bin\b",
-    )
+    ),
+    Convention(TEXTS["ranks_by_token"], steps={"join": _joined_tokens}, source=BY_TOKEN),
 )
-"""With the merges of a training, the merges of a token's bytes lead to the token itself."""
+"""Ways for the merges of a training: the merges of a token's bytes lead to the token itself, and each token is made from one pair."""
 
 
 def _is_token(word: Any, rank: Any) -> bool:
@@ -301,6 +305,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(VOCABS, MERGES, GIVEN, CUTS, WHOLE),
+    conventions=(VOCABS, MERGES, GIVEN, CUTS, OF_TRAINED),
     is_trained_through=False,
 )

@@ -160,7 +160,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(bpe_encode.WHOLE, RARE),
+    conventions=(bpe_encode.OF_TRAINED, RARE),
     calls="tokenizer",
     is_trained_through=False,
 )

@@ -107,6 +107,15 @@ def _own_gradient(ask: Any) -> Convention | None:
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 
+QUADRATIC = {"a": 1.5, "b": -0.75, "c": 2.0}
+"""Coefficients of the quadratic function a · x² + b · x + c that is minimized in place of x²."""
+
+
+def _of_quadratic(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with the coefficients of a quadratic function; None with another function or its gradient."""
+    return None if inputs.keys() & {"gradient", "function"} else inputs | QUADRATIC
+
+
 POINTS = TEXTS["points"]
 
 
@@ -153,10 +162,23 @@ EXERCISE = Exercise(
         ROLES("start", may_change=True),
         *ROLES.each("learning_rate", "num_steps"),
         ROLES("tolerance", neutral=0.0),
+        *ROLES.each(*QUADRATIC),
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(Convention(reads=_own_gradient)), tuple(RETURNS)),
+    conventions=(
+        optional(
+            Convention(
+                TEXTS["given_quadratic"],
+                _of_quadratic,
+                steps={"own": lambda x: 2 * QUADRATIC["a"] * x + QUADRATIC["b"]},
+                role="c",
+                named="c",
+            ),
+            Convention(reads=_own_gradient),
+        ),
+        tuple(RETURNS),
+    ),
     recoveries=RECOVERIES,
     related=("linear_regression",),
     is_trained_through=False,

@@ -181,6 +181,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads without batch, masked", heads(5, 5, 6, 2, ()) | {"mask": MASK}, SINGLE, UNBATCHED),
         Probe("heads without batch, causal", heads(5, 5, 6, 2, ()) | {"is_causal": True}, SINGLE, UNBATCHED),
         Probe("one key head, padded", draw.itself(2, 5, 12) | weights(12, 12, 3) | one | {"mask": padding}, PADDED, within=BATCH),
+        Probe("as many key heads, masked", draw.itself(2, 5, 12) | weights(12, 12, 12) | two | {"num_kv_heads": 6, "mask": MASK}, BATCH),
         Probe("heads of another size", draw.itself(2, 5, 10) | weights(10, 12, 4, output=10) | two, OF_OTHER_HEADS),
         Probe(
             "heads of another size, masked", draw.itself(2, 5, 10) | weights(10, 12, 4, output=10) | two | {"mask": MASK}, OF_OTHER_HEADS

@@ -82,6 +82,22 @@ def _frequency(inputs: Inputs) -> int:
     return 2 + len(inputs["ids"]) % 3
 
 
+def _onto_counts(inputs: Inputs) -> Inputs:
+    """Return the inputs with given counts, none at first: a function that adds to them needs some."""
+    return {"counts": Counter()} | inputs
+
+
+def _one_word(symbol: Callable[[int], Any]) -> Callable[[Inputs], Inputs]:
+    """Return an encoding that passes the ids as one word, with the number of its occurrences apart; given counts are of as many words."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        count, given = _frequency(inputs), dict(inputs.get("counts") or {})
+        counts = Counter({tuple(map(symbol, pair)): count * each for pair, each in given.items()})
+        return inputs | {"ids": tuple(map(symbol, inputs["ids"])), "frequencies": count, "counts": counts}
+
+    return encode
+
+
 def _texts(ids: Sequence[int]) -> tuple[str, ...]:
     return tuple(str(each) for each in ids)
 
@@ -170,6 +186,11 @@ EXERCISE = Exercise(
             ),
             *(Convention(TEXTS["takes_words"], encode, _per_word, source=WORDS) for encode in WITH_COUNTS),
             *(Convention(TEXTS["takes_words"], encode, _per_word, role="frequencies") for encode in APART),
+            Convention(encode=_onto_counts, decode=_plain, role="counts"),
+            *(
+                Convention(TEXTS["takes_word_and_count"], _one_word(symbol), _per_word, role="frequencies")
+                for symbol in (int, lambda each: bytes([each]))
+            ),
             *(Convention(TEXTS["takes_corpus"], encode, _per_word, source=LOOPS) for encode in AS_CORPUS),
         ),
     ),

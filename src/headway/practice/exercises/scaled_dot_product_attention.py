@@ -162,6 +162,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("batch, masked", operands(3, 5, 10, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
         Probe("batch, padded", operands(5, 5, 8, 7, (2,)) | {"mask": padding[:, 0]}, BATCH),
         Probe("batch, given scale", operands(3, 5, 4, 7, (2,)) | {"scale": 0.3}, BATCH),
+        Probe("batch, one mask", operands(3, 5, 6, 7, (2,)) | {"mask": mask}, BATCH),
+        Probe("batch, one square mask", operands(5, 5, 9, 4, (3,)) | {"mask": square}, BATCH),
         Probe("heads, padded, other lengths", operands(3, 5, 4, 7, (2, 6)) | {"mask": padding}, HEADS),
     )
 

@@ -23,20 +23,38 @@ def _rows(inputs: Inputs) -> int:
 
 def _table(array: Any, inputs: Inputs) -> Any:
     """Return a table as (…, seq_len, head_dim / 2): without axes of size 1, and without the copy for the second of each pair."""
-    width = inputs["head_dim"] // 2
+    array = _without_ones(array)
+    return next(iter(_first_of_pairs(array, inputs).values()), array)
+
+
+def _without_ones(array: Any) -> Any:
+    """Return a table without axes of size 1 down to two axes."""
     array = numpy.asarray(array)
     while array.ndim > 2 and 1 in array.shape:
         array = array.squeeze(array.shape.index(1))
-    if array.shape[-2:] == (_rows(inputs), 2 * width):
-        halves, turns = (array[..., :width], array[..., width:]), (array[..., ::2], array[..., 1::2])
-        return next((first for first, second in (halves, turns) if numpy.allclose(first, second, atol=1e-6)), array)
     return array
+
+
+def _first_of_pairs(array: Any, inputs: Inputs) -> dict[str, Any]:
+    """Return the first of each pair under each layout in which the second is its copy; empty for a table without copies."""
+    width = inputs["head_dim"] // 2
+    if array.shape[-2:] != (_rows(inputs), 2 * width):
+        return {}
+    layouts = {"halves": (array[..., :width], array[..., width:]), "by turns": (array[..., ::2], array[..., 1::2])}
+    return {name: first for name, (first, second) in layouts.items() if numpy.allclose(first, second, atol=1e-6)}
+
+
+def _are_alike(tables: Sequence[Any], inputs: Inputs) -> bool:
+    """Return True unless tables with copies differ in their layout, so that no rotation fits both."""
+    layouts = [{*found} for each in tables if (found := _first_of_pairs(_without_ones(each), inputs))]
+    return len(layouts) < 2 or bool(set.intersection(*layouts))
 
 
 def _parts(answer: Any, inputs: Inputs) -> Sequence[Any]:
     """Return the tables in an output: a tuple, a complex array, or an array with an axis for cosine and sine."""
     if isinstance(answer, tuple | list):
-        return [_table(each, inputs) for each in answer if hasattr(each, "shape")]
+        tables = [each for each in answer if hasattr(each, "shape")]
+        return [_table(each, inputs) for each in tables] if _are_alike(tables, inputs) else tables
     array = numpy.asarray(answer)
     if array.dtype.kind == "c":
         return [_table(array.real, inputs), _table(array.imag, inputs)]

@@ -235,7 +235,7 @@ class ToyModel:
             return self.pos_emb
         raise AttributeError(name)
 
-    training = False
+    training = debug = verbose = False
     device = CPU
 
     def to(self, *options: Any, **named: Any) -> ToyModel:

@@ -23,6 +23,9 @@ READS_GRADIENT = r"\.grad\b|\bclip_grad_(norm|value)_\("
 OF_MODEL = r"\.(named_)?parameters\(|\.params\b"
 """Patterns of the source of a function whose parameters hold their gradients, and of one that takes a model of them."""
 
+LEAVES_OUT = r"\.grad is not None|\.grad is None: *\n? *continue"
+"""Pattern of the source of a function that leaves out parameters without a gradient."""
+
 OF_GRADIENTS = r"(?i)grad|^g$"
 """Pattern of the name of an operand that is gradients, not what holds them."""
 
@@ -46,7 +49,7 @@ class ClippingCall(Call):
         if self.holds == SINGLE and len(values) > 1:
             raise TypeError(f"got {len(values)} gradients, expected one")
         held = [self._parameter(each) for each in values] if self.holds in (PARAMETERS, MODEL) else values
-        passed = self._form(held)
+        passed = self._form([*self._without_gradient(values), *held])
         answer = completed(super().invoke({**arguments, name: passed}))
         if self.holds in (PARAMETERS, MODEL):
             return tuple(numpy.array(as_numbers(each.grad)) for each in held)
@@ -77,6 +80,14 @@ class ClippingCall(Call):
         held = Parameter(0 * gradient)
         held.grad = gradient.view(OwnData) if type(gradient) is numpy.ndarray else gradient
         return held
+
+    def _without_gradient(self, values: Sequence[Any]) -> list[Any]:
+        """Return a parameter without a gradient, the first of all, for a function that leaves such out; none for other functions."""
+        if self.holds not in (PARAMETERS, MODEL) or not re.search(LEAVES_OUT, self.subject.used_source):
+            return []
+        frozen = self._parameter(values[0])
+        frozen.grad = None
+        return [frozen]
 
     def _is_like(self, passed: Any) -> Callable[[Any], bool]:
         """Return a function that returns True for gradients in the form in which they were passed."""

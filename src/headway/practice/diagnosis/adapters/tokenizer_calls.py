@@ -109,6 +109,11 @@ SIZES = {
 }
 """Number of tokens before the first merge, without the special tokens that an instance has from its constructor or that its source names."""
 
+ROOM = 64
+"""Number of tokens by which a vocabulary is larger while the special tokens of a tokenizer are counted."""
+
+BYTES = {bytes([byte]) for byte in range(256)}
+
 END_OF_WORD = "</w>"
 END_MARK = rf"b?['\"]{END_OF_WORD}['\"]"
 """Pattern of the source of a tokenizer that marks the ends of words, which are all that it keeps of spaces."""
@@ -234,14 +239,15 @@ class TokenizerCall(Call):
         if _needs_special(self.subject.parameters, constructor):
             known[SPECIAL.name] = known.get(SPECIAL.name) or []
         given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
-        tokenizer = value(**_packed(self.subject, {name: known[role] for name, role in given.items()}))
-        if self.base == OWN_SPECIAL and "vocab_size" in given.values():
-            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
+        room = ROOM if self.base == OWN_SPECIAL and "vocab_size" in given.values() else 0
+        sized = known | {"vocab_size": known.get("vocab_size", 0) + room}
+        tokenizer = value(**_packed(self.subject, {name: sized[role] for name, role in given.items()}))
+        if self.base == OWN_SPECIAL:
+            known["vocab_size"] += _num_special(tokenizer)
+        if room:
             tokenizer = value(**{name: known[role] for name, role in given.items()})
         if self.given or not method:
             return tokenizer, None
-        if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
-            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
         rest = [role for role in TRAINED if role is SPECIAL or not constructor.takes(role.name)]
         return tokenizer, self._trained(getattr(tokenizer, method), parameters_of(getattr(value, method), is_bound=True), rest, known)
 
@@ -291,6 +297,17 @@ class TokenizerCall(Call):
             "min_frequency": 1,
             "special_tokens": specials,
         }
+
+
+def _num_special(tokenizer: Any) -> int:
+    """Return the number of the special tokens of a new tokenizer: those that it lists, or those in its vocabulary in addition to the bytes."""
+    tables = [each for each in getattr(tokenizer, "__dict__", {}).values() if isinstance(each, dict)]
+    beyond = [len(each) - len(BYTES) for each in tables if any(map(BYTES.issubset, (each, filter(_is_bytes, each.values()))))]
+    return max(len(getattr(tokenizer, "special_tokens", None) or ()), *beyond, 0)
+
+
+def _is_bytes(token: Any) -> bool:
+    return isinstance(token, bytes)
 
 
 def _makes_instances(value: Any, method: str) -> bool:

@@ -198,10 +198,10 @@ TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
 def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[Role]:
     """Return the roles that a parameter's name fits, likeliest first.
 
-    A name of several sizes, such as hidden_dim, is not the one that another parameter's name alone can mean.
+    A name of several roles, such as hidden_dim, or `a` next to `lr`, is not the one that another parameter's name alone can mean.
     """
     meant = [role for role in roles if fits_name(parameter.name, role)]
-    if len(meant) < 2 or not any(role.is_size for role in meant):
+    if len(meant) < 2:
         return meant
     others = ([role for role in roles if fits_name(each.name, role)] for each in parameters if each is not parameter)
     taken = [fitting[0] for fitting in others if len(fitting) == 1]

@@ -52,8 +52,8 @@ FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 LIST_OF_NUMBERS = r"(typing\.)?(List|list|Sequence)\[(float|int)( *\| *(float|int))*\]"
 """Pattern of the annotations of a list of numbers."""
 
-TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|gather|softmax)\("
-"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|gather|softmax)\(|\b(dim|keepdim)="
+"""Tensor methods and options that identify PyTorch code in a file that imports no array library."""
 
 UNLESS_NONE = r"\b{name}( is\b|\)? *[!=]= *None| or\b| and\b| *=(?!=))|\b(if|not|and|or|elif|while) {name}\b"
 """Pattern of the source of a function that tests whether an operand is given, or sets it, by the operand's name."""
@@ -189,14 +189,20 @@ class Call:
         return not (inspect.isclass(self.subject.value) or returns_value(self.subject))
 
     def _written(self, arguments: Mapping[str, Any], filled: Sequence[str]) -> Any:
-        """Return the array or the list that a function without a return statement writes into, None if there is none."""
+        """Return the array, list or dict that a function without a return statement writes into, None if there is none."""
         if filled:
             return arguments[filled[0]]
         if not self._returns_nothing:
             return None
         source, role_of = self.subject.own_source, self.binding.role_of
-        lists = {name: value for name, value in arguments.items() if isinstance(value, list) or role_of[name].name.startswith(NO_EFFECT)}
-        written = (name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] = |{name}\.(pop|insert)\()", source))
+        lists = {
+            name: value
+            for name, value in arguments.items()
+            if isinstance(value, list) or (isinstance(value, dict) and role_of[name].may_change) or role_of[name].name.startswith(NO_EFFECT)
+        }
+        written = (
+            name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]?= |{name}\.(pop|insert|update)\()", source)
+        )
         return next((lists[name] for name in written), None)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.reading.subject import Subject, parsed, without_comments
+from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, parsed, without_comments
 from headway.practice.diagnosis.reading.trees import functions_in
 from headway.practice.exercises.rotary.conventions import IN_HALVES, REPEATED
 from headway.practice.message import EMPTY, Message
@@ -29,7 +29,7 @@ DOUBLED = (
     r"(?:repeats *= *)?2, *(?:axis *= *|dim *= *)?-1\)"
     r"|\b(?P<pairs>\w+) *= *(?:torch\.|np\.|jnp\.|mx\.)stack\([\[(](\w+), *\3[\])], *(?:axis *= *|dim *= *)?-1\)\.(?:flatten|reshape|view)\("
 )
-"""Pattern of angles that are doubled so that neighbours are alike."""
+"""Pattern of angles, or of their cosines and sines, that are doubled so that neighbours are alike."""
 
 HALVES_TURNED = r"\b(cat|concat|concatenate)\(\s*[\[(] *-\w+, *\w+ *[\])]"
 """Pattern of the exchange of two halves."""
@@ -89,16 +89,25 @@ def _is_added(node: ast.AST, name: str) -> bool:
 
 def _of_angles(subject: Subject) -> Cause | None:
     """Return the cause for a subject that doubles its angles for pairs of neighbours and turns pairs of halves; None if it is not sure."""
-    text = without_comments(subject.used_source)
+    text = re.sub(DOCSTRING, "", without_comments(subject.used_source))
     found = re.search(DOUBLED, text)
     if found is None or re.search(OF_NEIGHBOURS, text) or not re.search(HALVES_TURNED, text):
         return None
     name = found["angles"] or found["pairs"]
-    if not all(re.search(rf"\b{wave}\({name}\)|\b{name}\.{wave}\(", text) for wave in ("cos", "sin")):
+    waves = {wave for each in re.finditer(DOUBLED, text) for wave in ("cos", "sin") if wave in (each["angles"] or "")}
+    if len(waves) < 2 and not all(re.search(rf"\b{wave}\({name}\)|\b{name}\.{wave}\(", text) for wave in ("cos", "sin")):
         return None
     before, doubled, _ = subject.text.partition(found[0])
     line = subject.line_of(re.escape(found[0])) or (before.count("\n") + 1 if doubled else None)
     return Cause("layouts_differ", TEXTS["repeated_in_rotation"], TEXTS["concatenate_angles"], EMPTY, line=line)
+
+
+def with_cause_of_layouts(verdict: Verdict) -> Verdict:
+    """Return a verdict with a repair alone, of other lines than that which doubles angles for other pairs than those that are turned, with the latter cause."""
+    cause = None if verdict.trial is None or verdict.causes else mixed_layout_cause(verdict.trial.call.subject)
+    if cause is None or verdict.repair is None or cause.line in {edit.line for edit in verdict.repair.edits}:
+        return verdict
+    return replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None, repair=None, is_confirmed=True)
 
 
 def with_fitting_tables(verdict: Verdict, others: Sequence[Verdict]) -> Verdict:

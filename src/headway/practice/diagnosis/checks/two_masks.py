@@ -31,7 +31,9 @@ def two_masks_cause(trial: Trial) -> Cause | None:
     """Return a cause if a mask has no effect together with another that the attention takes; None if both have, or no form of the other is found."""
     call = trial.call
     names = [name for name, role in call.binding.role_of.items() if role.name == "mask"]
-    others = [each.name for each in _parameters(call) if "mask" in each.name.lower() and each.default is None and each.name not in names]
+    others = [
+        each.name for each in parameters_called(call) if "mask" in each.name.lower() and each.default is None and each.name not in names
+    ]
     if len(names) != 1 or len(others) != 1 or "attention" not in trial.exercise.name:
         return None
     for probe in filter(_has_mask_of_queries, trial.probes):
@@ -46,7 +48,8 @@ def two_masks_cause(trial: Trial) -> Cause | None:
     return None
 
 
-def _parameters(call: Call) -> Sequence[inspect.Parameter]:
+def parameters_called(call: Call) -> Sequence[inspect.Parameter]:
+    """Return the parameters of a function, or of the method of a class that is called."""
     return call_parameters(call.subject, call.construction.method) if isinstance(call, InstanceCall) else call.subject.parameters
 
 

@@ -128,7 +128,7 @@ def config_parameter(subject: Subject, others: Collection[str] = ()) -> str | No
 
     others   parameters that are known to be something else
     """
-    for parameter in (each for each in subject.parameters if each.name not in others):
+    for parameter in (each for each in subject.parameters if not (each.name in others or is_dropout(each.name))):
         if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
             continue
         if _is_option(subject, parameter):

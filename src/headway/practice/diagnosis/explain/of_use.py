@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway.practice.diagnosis.checks.absent_mask import absent_mask_cause
 from headway.practice.diagnosis.checks.empty_patterns import empty_pattern_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
@@ -20,6 +21,7 @@ CHECKS = (
     rotation_effect_cause,
     loss_cause,
     two_masks_cause,
+    absent_mask_cause,
     mask_branch_cause,
     ignored_operands_cause,
     empty_pattern_cause,

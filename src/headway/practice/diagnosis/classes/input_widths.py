@@ -1,0 +1,40 @@
+"""Widths of a constructor that are those of its inputs, as torch's `kdim` and `vdim`, whatever their names mean otherwise."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from functools import cache
+
+from headway.practice.diagnosis.reading.subject import parsed
+
+IN_FEATURES = "in_features"
+"""Keyword of a linear layer's first argument."""
+
+
+@cache
+def is_input_width(name: str, source: str) -> bool:
+    """Return True for a parameter that a class uses as the input width of linear layers, and for nothing else."""
+    nodes = [*ast.walk(parsed(textwrap.dedent(source)))]
+    stored = [
+        node.value for node in nodes if isinstance(node, ast.Assign) and all(isinstance(each, ast.Attribute) for each in node.targets)
+    ]
+    uses = {id(node) for node in nodes if _reads(node, name)} - {id(value) for value in stored}
+    widths = {id(width) for node in nodes if (width := _input_width(node)) is not None}
+    return bool(uses) and uses <= widths
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    """Return True for a parameter, or the attribute of the same name that holds it, where it is read."""
+    is_read = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    return is_read and ast.unparse(node) in (name, f"self.{name}")
+
+
+def _input_width(node: ast.AST) -> ast.expr | None:
+    """Return the width of the input of a linear layer; None for other nodes."""
+    match node:
+        case ast.Call(ast.Name("Linear") | ast.Attribute(attr="Linear"), [first, *_]):
+            return first
+        case ast.Call(ast.Name("Linear") | ast.Attribute(attr="Linear"), [], keywords):
+            return next((each.value for each in keywords if each.arg == IN_FEATURES), None)
+    return None
