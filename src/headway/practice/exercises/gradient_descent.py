@@ -40,30 +40,17 @@ def linear_function(x: Any) -> Any:
     return 0.75 * (sum(x) if isinstance(x, list | tuple) else x.sum() if getattr(x, "ndim", 0) else x)
 
 
-def slope_of(function: Any, gradient: Any, coefficients: dict[str, float]) -> Any:
-    """Return the gradient of a given function, or of the polynomial of given coefficients; None if neither is given."""
-    if coefficients:
-        return lambda x: 2 * coefficients["square"] * x + coefficients["linear"]
-    return (lambda x: 0.75 + 0 * x) if function is linear_function else gradient
-
-
 def recipe(
-    steps: Any,
-    start: Any,
-    learning_rate: float,
-    num_steps: int,
-    gradient: Any = None,
-    function: Any = None,
-    tolerance: float = 0.0,
-    **coefficients: float,
+    steps: Any, start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None, tolerance: float = 0.0
 ) -> Any:
     """The definition in the steps of the loop, and: own, the gradient if none is given."""
-    return descend(steps, start, slope_of(function, gradient, coefficients) or steps.own, learning_rate, num_steps)
+    slope = (lambda x: 0.75 + 0 * x) if function is linear_function else steps.own if gradient is None else gradient
+    return descend(steps, start, slope, learning_rate, num_steps)
 
 
-def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None, **coefficients: float) -> Any:
+def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None) -> Any:
     """Run headway.functions' gradient descent with tolerance 0, so that it takes all steps."""
-    slope = slope_of(function, gradient, coefficients) or gradient_of_squares
+    slope = (lambda x: 0.75 + 0 * x) if function is linear_function else gradient or gradient_of_squares
     return functions.gradient_descent(slope, start, learning_rate=learning_rate, tolerance=0.0, max_steps=num_steps).point
 
 
@@ -141,12 +128,6 @@ def probes() -> tuple[Probe, ...]:
         Probe("two steps with a gradient", run(number, 0.3, 2, gradient=coupled_gradient), QUIET),
         Probe("a function", run(vector, 0.1, 3, function=linear_function), POINTS),
         Probe("a function of a number", run(number, 0.2, 2, function=linear_function), QUIET),
-        *(
-            Probe(
-                f"a parabola, {num_steps} steps", run(numpy.array(start), rate, num_steps, square=1.4, linear=linear, constant=0.8), QUIET
-            )
-            for num_steps, rate, linear, start in ((1, 0.1, -2.2, 3.1415927), (4, 0.15, 1.7, -1.2), (3, 0.2, 0.6, 2.1))
-        ),
     )
 
 
@@ -156,7 +137,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        *ROLES.each("square", "linear", "constant"),
         ROLES("gradient", neutral=lambda inputs: gradient_of_squares),
         ROLES("function", neutral=lambda inputs: sum_of_squares),
         ROLES("start", may_change=True),
