@@ -19,6 +19,7 @@ from tests.practice.public import (
     casts_and_indices,
     constructed,
     courses,
+    depths_and_words,
     embeddings,
     feed_forwards,
     given_places,
@@ -126,6 +127,7 @@ MODULES = (
     bases_and_options,
     limits_and_wrappers,
     loops_and_caches,
+    depths_and_words,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 EXPLAINED_BY_CALLERS = (

@@ -69,7 +69,9 @@ class KeptAttention(nn.Module):
 """
 
 PROGRAMS = (
-    Program("clip_gradients", "gradient_clipping", CLIPPING, (("held = [each for each in params if each.grad is not None]", "held = params"),)),
+    Program(
+        "clip_gradients", "gradient_clipping", CLIPPING, (("held = [each for each in params if each.grad is not None]", "held = params"),)
+    ),
     Program("Poet.generate", "generate", GENERATION, (("idx if step == 0 else idx[:, -1:]", "idx[:, -1:]"),)),
     Program(
         "KeptAttention",

@@ -27,7 +27,14 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-ATTENTIONS = ("self_attention", "causal_self_attention", "stacked_heads_attention", "multi_head_attention", "grouped_query_attention", "transformer_block")
+ATTENTIONS = (
+    "self_attention",
+    "causal_self_attention",
+    "stacked_heads_attention",
+    "multi_head_attention",
+    "grouped_query_attention",
+    "transformer_block",
+)
 """Exercises whose classes may take a cache."""
 
 CACHE = r"(kv_?|past_?|layer_?)?(cache|past)(_?(kv|key_?values?))?s?"
