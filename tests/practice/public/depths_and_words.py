@@ -1,4 +1,4 @@
-"""Attention with total depths and a mask of its own, lists of words, merges in slots, and losses by name, with mistakes as replacements."""
+"""Attention with total depths, lists of words, merges in slots, losses by name and coefficients of parabolas, with mistakes as replacements."""
 
 from __future__ import annotations
 
@@ -92,7 +92,17 @@ def compute_loss(pred, target, method, delta=1.0):
     return loss.mean().item()
 """
 
+PARABOLA = """
+def gradient_descent_quadratic(a, b, c, x0, lr, steps):
+    x = x0
+    for _ in range(steps):
+        slope = 2 * a * x + b
+        x -= lr * slope
+    return x
+"""
+
 PROGRAMS = (
+    Program("gradient_descent_quadratic", "gradient_descent", PARABOLA, (("2 * a * x + b", "a * x**2 + b * x + c"),)),
     Program("MultiHeadAttention", "multi_head_attention", DEPTHS, (("** -0.5", "** 0.5"),)),
     Program("WordEmbedding", "embed", WORDS, (("return self.table(x)", "return self.table(x.flip(-1))"),)),
     Program("Encoder.encode", "bpe_encode", SLOTS, (("min(known, key=self._merges.get)", "known[0]"),)),

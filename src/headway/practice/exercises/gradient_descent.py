@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
-from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
+from headway.practice.recipes.descent import COEFFICIENTS, LOOP, MISTAKES, RETURNS, descend, step_length
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -94,6 +94,19 @@ def _own_gradient(ask: Any) -> Convention | None:
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 
+TAKES_COEFFICIENTS = r"(?=def \w+\((?=[^)]*\ba\b)(?=[^)]*\bb\b)(?=[^)]*\bc\b))"
+"""Pattern of the source of a function that takes the coefficients of a parabola."""
+
+PARABOLAS = optional(
+    Convention(reads=_own_gradient, source=rf"\A(?!{TAKES_COEFFICIENTS})"),
+    Convention(
+        TEXTS["takes_coefficients"],
+        steps={"own": lambda x: 2 * COEFFICIENTS["a"] * x + COEFFICIENTS["b"]},
+        source=rf"\A{TAKES_COEFFICIENTS}",
+    ),
+)
+"""The gradient of x², one that is measured, and that of the coefficients."""
+
 POINTS = TEXTS["points"]
 
 
@@ -136,7 +149,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(optional(Convention(reads=_own_gradient)), tuple(RETURNS)),
+    conventions=(PARABOLAS, tuple(RETURNS)),
     recoveries=RECOVERIES,
     related=("linear_regression",),
     is_trained_through=False,

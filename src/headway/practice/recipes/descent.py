@@ -27,6 +27,9 @@ def descend(steps: Any, start: Any, slope: Slope, learning_rate: float, num_step
     return steps.finish(points, used, slope)
 
 
+COEFFICIENTS = {"a": 0.43, "b": -1.29, "c": 0.47}
+"""Coefficients of a parabola a·x² + b·x + c, for a descent that takes them in place of a gradient."""
+
 LOOP: dict[str, Step] = {
     "look": lambda slope, points, used: slope(points[-1]),
     "move": lambda point, gradient, rate, slope: point - rate * gradient,

@@ -16,6 +16,7 @@ from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_d
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 from headway.practice.names import fitting
+from headway.practice.recipes.descent import COEFFICIENTS
 from headway.practice.recipes.toy_model import CPU
 
 FILL_VALUE = Role(
@@ -74,6 +75,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
+    others |= _coefficients(subject, roles)
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
@@ -109,6 +111,13 @@ def _kinds_of_parts(subject: Subject, roles: Sequence[Role]) -> dict[str, str]:
     }
     parts = {name: [text for text in dict.fromkeys(texts) if fitting(text)[0]] for name, texts in compared.items() if len(texts) > 1}
     return {name: texts[0] for name, texts in parts.items() if len(texts) == 1}
+
+
+def _coefficients(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the coefficients of a parabola, a, b and c, that a gradient descent takes in place of a gradient."""
+    names = {each.name for each in subject.parameters if each.default is each.empty}
+    is_of_parabola = {*COEFFICIENTS} <= names and any(role.name == "num_steps" for role in roles)
+    return {name: Role(f"{NO_EFFECT}{name}", neutral=value) for name, value in COEFFICIENTS.items()} if is_of_parabola else {}
 
 
 WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"
