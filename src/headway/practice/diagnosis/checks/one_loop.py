@@ -38,7 +38,7 @@ def one_loop_cause(trial: Trial) -> Cause | None:
             continue
         answer = of_iterator(encoded)
         if not isinstance(answer, Raised) and is_same(answer, tuple(given), precision(given[0])):
-            says, fix = (TEXTS[each].format(name=name) for each in ("second_loop_empty", "make_a_list"))
+            says, fix = TEXTS["second_loop_empty"].format(name=name), TEXTS["make_a_list"].format(name=name)
             return Cause("second_loop_empty", says, fix, EMPTY, line=_second_loop(call, name))
     return None
 
