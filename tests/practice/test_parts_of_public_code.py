@@ -20,6 +20,7 @@ from tests.practice.public import (
     casts_and_indices,
     constructed,
     courses,
+    depths_and_words,
     descents_and_smoothing,
     embeddings,
     feed_forwards,
@@ -32,6 +33,7 @@ from tests.practice.public import (
     keys_of_weights,
     layers,
     limits_and_wrappers,
+    loops_and_caches,
     makers_and_guards,
     masks_and_positions,
     modes_and_axes,
@@ -128,6 +130,8 @@ MODULES = (
     limits_and_wrappers,
     descents_and_smoothing,
     added_counts,
+    loops_and_caches,
+    depths_and_words,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 EXPLAINED_BY_CALLERS = (
@@ -216,6 +220,16 @@ def test_functions_that_learn_merges_need_no_verdict_under_the_name_of_a_merge(t
     path = tmp_path / "learner.py"
     path.write_text(bases_and_options.LEARNS)
     assert not [each for each in check_file(path) if each.exercise == "merge_pair"]
+
+
+USES = ("second_loop_empty", "prompt_not_cached", "first_pass_unmasked")
+
+
+@pytest.mark.parametrize(("program", "cause"), [*zip(loops_and_caches.PROGRAMS, USES, strict=False)], ids=USES)
+def test_mistakes_with_iterators_and_caches_are_named(tmp_path, program: Program, cause: str):
+    verdict = verdict_on(tmp_path, program, program.text.replace(*program.mistakes[0]))
+    assert verdict is not None
+    assert [each.name for each in verdict.causes] == [cause]
 
 
 @pytest.mark.slow

@@ -143,6 +143,10 @@ def wrong_cut_into_characters(input_path, vocab_size, special_tokens):
     return _train("\0".join(pieces), vocab_size - len(special_tokens), cut=lambda text: text.split("\0"))
 
 
+def wrong_first_special_token_only(text, vocab_size, special_tokens=None):
+    return _train(text, vocab_size - len((special_tokens or [])[1:]), (special_tokens or [])[:1])
+
+
 def wrong_special_tokens_counted(text, vocab_size, special_tokens=None):
     return _train(text, vocab_size - len(special_tokens or []))
 

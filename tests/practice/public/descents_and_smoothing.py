@@ -23,18 +23,6 @@ def gradient_descent(X, y, weights, learning_rate, n_iterations, batch_size=1, m
         (("weights - learning_rate", "weights + learning_rate"), ("error / len(rows)", "error"), ("weights, 4", "weights, 0")),
     ),
     Program(
-        "parabola_gradient_descent",
-        "gradient_descent",
-        """
-def parabola_gradient_descent(a, b, c, x0, lr, steps):
-    x = x0
-    for _ in range(steps):
-        x -= lr * (2 * a * x + b)
-    return x
-""",
-        (("2 * a * x + b", "a * x + b"), ("range(steps)", "range(steps + 1)"), ("2 * a * x + b", "2 * a * x + c")),
-    ),
-    Program(
         "CosineRateScheduler",
         "cosine_schedule",
         """

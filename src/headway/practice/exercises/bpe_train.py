@@ -108,6 +108,7 @@ MISTAKES = (
     TEXTS.mistake("cut_at_spaces", cut=lambda text, specials: [piece for part in parted(text, specials) for piece in part.split()]),
     TEXTS.mistake("cut_into_characters", cut=lambda text, specials: cut(text, specials) if specials else list(text)),
     TEXTS.mistake("special_tokens_counted", specials=lambda specials: ()),
+    TEXTS.mistake("first_special_token_only", specials=lambda specials: specials[:1]),
     TEXTS.mistake("one_round_too_many", rounds=lambda num_merges: num_merges + 1),
     TEXTS.mistake("one_round_too_few", rounds=lambda num_merges: num_merges - 1),
     TEXTS.mistake("least_frequent_merged", best=lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))),
@@ -287,12 +288,13 @@ ENDED = optional(
 )
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
+SEVERAL = "ab<|pad|>ab<|end|>abc<|pad|>abc ab<|pad|><|pad|>ab<|pad|>"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
 CHARACTERS = optional(Convention(TEXTS["of_characters"], steps={"symbols": as_characters}, source=OF_CHARACTERS))
 
 
 def probes() -> tuple[Probe, ...]:
-    """Words of different frequency, multi-byte characters, runs, special tokens, and a text with equally frequent pairs."""
+    """Words of different frequency, multi-byte characters, runs, one special token and two, and a text with equally frequent pairs."""
     return (
         Probe("words", {"text": PLAIN, "num_merges": 3}),
         Probe("more words", {"text": PLAIN, "num_merges": 6}),
@@ -301,6 +303,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("tokens that end alike", {"text": "ab aaab aaab aaab aaab aab aab aab", "num_merges": 5}),
         Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
         Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
+        Probe("two special tokens", {"text": SEVERAL, "num_merges": 2, "special_tokens": ["<|end|>", "<|pad|>"]}),
         Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, QUIET, caution=TEXTS["broken_otherwise"]),
     )
 

@@ -64,7 +64,7 @@ class ToyCache:
 class Caches:
     """The caches of one model: its own, and those of the caller's opaque objects.
 
-    num_calls   number of calls since the last reset
+    received   token ids of the calls since the last reset
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Caches:
 
     def forget(self) -> None:
         """Reset to the initial state."""
-        self.num_calls = 0
+        self.received: list[numpy.ndarray] = []
         self.own = ToyCache()
         self.held: dict[int, tuple[Any, ToyCache]] = {}
 

@@ -161,9 +161,9 @@ class ToyModel:
         cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in (*TUPLES, "attribute"))
         if self.form in TUPLES and cache.is_returned:  # one that the caller made is changed in place
             cache = cache.following()
-        if self.needs_cache and self.caches.num_calls and not cache.length:
+        if self.needs_cache and self.caches.received and not cache.length:
             raise NoCacheError(TEXTS["no_cache"])
-        self.caches.num_calls += 1
+        self.caches.received.append(given)
         logits = self.logits(cache.joined(given))[..., -given.shape[-1] :, :]
         logits = logits[..., -1, :] if self.form == "last" else logits
         if self.form == "lists":

@@ -30,14 +30,16 @@ OF_GRADIENTS = r"(?i)grad|^g$"
 """Pattern of the name of an operand that is gradients, not what holds them."""
 
 GRADIENTS = "gradients"
-DICT, LIST, SINGLE, PARAMETERS, MODEL = "dict", "list", "single", "parameters", "model"
+DICT, LIST, SINGLE, PARAMETERS, MODEL, ITERATOR = "dict", "list", "single", "parameters", "model", "iterator"
+HOLDERS = (PARAMETERS, MODEL, ITERATOR)
+"""Forms in which the gradients are held by parameters."""
 
 
 @dataclass
 class ClippingCall(Call):
     """A function that clips gradients; the output is a tuple of all of them, after the call or as it returns them.
 
-    holds   form in which they are passed: a list, a dict or a single array of gradients, a list of parameters that hold them, or a model
+    holds   form in which they are passed: a list, a dict or a single array of gradients, a list or an iterator of parameters that hold them, or a model
     """
 
     holds: str = LIST
@@ -48,10 +50,10 @@ class ClippingCall(Call):
         values = list(arguments[name])
         if self.holds == SINGLE and len(values) > 1:
             raise TypeError(f"got {len(values)} gradients, expected one")
-        held = [self._parameter(each) for each in values] if self.holds in (PARAMETERS, MODEL) else values
+        held = [self._parameter(each) for each in values] if self.holds in HOLDERS else values
         passed = self._form([*self._without_gradient(values), *held])
         answer = completed(super().invoke({**arguments, name: passed}))
-        if self.holds in (PARAMETERS, MODEL):
+        if self.holds in HOLDERS:
             return tuple(numpy.array(as_numbers(each.grad)) for each in held)
         is_like = self._is_like(passed)
         if is_like(answer):
@@ -65,6 +67,8 @@ class ClippingCall(Call):
             return {f"p{place}": each for place, each in enumerate(held)}
         if self.holds == SINGLE:
             return held[0]
+        if self.holds == ITERATOR:
+            return iter(held)
         if self.holds == MODEL:
             return _module(held) if self.library == "torch" else Model(held)
         return held

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
+from headway.practice.names import fitting
 from headway.practice.recipes.toy_model import CPU
 
 FILL_VALUE = Role(
@@ -72,6 +73,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
+    others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
@@ -96,6 +98,17 @@ def _dropouts_called(subject: Subject) -> list[str]:
         and (each.default is each.empty or each.default is None or callable(each.default))
         and re.search(rf"(?<![\w.]){each.name}\(", subject.code.partition(":\n")[2])
     ]
+
+
+def _kinds_of_parts(subject: Subject, roles: Sequence[Role]) -> dict[str, str]:
+    """Return the required parameters of a function that it compares with texts, and the only text that names a part: `method == "cross_entropy"`."""
+    if inspect.isclass(subject.value):
+        return {}
+    compared = {
+        name: re.findall(rf"(?<![\w.]){name}(?:\.lower\(\))? *== *['\"](\w+)['\"]", subject.code) for name in _unlisted(subject, roles)
+    }
+    parts = {name: [text for text in dict.fromkeys(texts) if fitting(text)[0]] for name, texts in compared.items() if len(texts) > 1}
+    return {name: texts[0] for name, texts in parts.items() if len(texts) == 1}
 
 
 WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"

@@ -58,8 +58,8 @@ TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type
 UNLESS_NONE = r"\b{name}( is\b|\)? *[!=]= *None| or\b| and\b| *=(?!=))|\b(if|not|and|or|elif|while) {name}\b"
 """Pattern of the source of a function that tests whether an operand is given, or sets it, by the operand's name."""
 
-ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32"
-"""Pattern of the source of a function that converts arrays to float32."""
+ROUNDS = r"np\.float32\(|(dtype *=|astype\() *(np|numpy)\.float32|(?s:\A(?!.*(float64|double))(?=.*\btorch\.(as_)?tensor\())"
+"""Pattern of the source of a function that converts arrays to float32, or numbers to tensors of PyTorch, which have float32 by default."""
 
 LACKING = {
     "numpy": frozenset(("unsqueeze", "masked_fill", "contiguous", "expand", "permute", "type_as", "chunk", "softmax")),

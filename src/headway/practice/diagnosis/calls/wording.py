@@ -78,6 +78,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)std$|init(ializer)?_range", 0.02),
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),
+    (r"(^|_)(bias|attn|attention)_masks?$", None),
     (r"^(is|use|return|need|output(?=$|_(att|hid|weight|score|state|all))|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
     (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
     (r"^(random_?)?seed$", 0),
@@ -91,7 +92,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
 OF_DATA = ("context_length", "batch_size")
 """Sizes of the data, which are no widths even where a part does not take them: `block_size`."""
 
-NO_SIZE = r"^(no|tied?|share)_|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
+NO_SIZE = r"^(no|tied?|share)_|_masks?$|(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
 """Words of settings that are no sizes."""
 
 NOTHING: Any = object()

@@ -27,7 +27,14 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-ATTENTIONS = ("self_attention", "causal_self_attention", "multi_head_attention", "grouped_query_attention", "transformer_block")
+ATTENTIONS = (
+    "self_attention",
+    "causal_self_attention",
+    "stacked_heads_attention",
+    "multi_head_attention",
+    "grouped_query_attention",
+    "transformer_block",
+)
 """Exercises whose classes may take a cache."""
 
 CACHE = r"(kv_?|past_?|layer_?)?(cache|past)(_?(kv|key_?values?))?s?"
@@ -169,7 +176,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
     """
     call = trial.call
     assert isinstance(call, InstanceCall)
-    probe = next(each for each in trial.probes if _is_sequence(each.inputs) and not {"mask", "is_causal"} & set(each.inputs))
+    probe = next(each for each in trial.probes if is_sequence(each.inputs) and not {"mask", "is_causal"} & set(each.inputs))
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     batch, length, _ = next(value for value in probe.inputs.values() if numpy.ndim(value) == 3).shape
     sequences = [name for name, value in arguments.items() if getattr(value, "shape", ())[:2] == (batch, length)]
@@ -229,7 +236,7 @@ def _differs_in_modes(trial: Trial, each: Pass) -> tuple[bool, bool]:
     return True, True
 
 
-def _is_sequence(inputs: Mapping[str, Any]) -> bool:
+def is_sequence(inputs: Mapping[str, Any]) -> bool:
     """Return True for a batch of one kind of sequences, whose length is not its size."""
     arrays = [value for name, value in inputs.items() if numpy.ndim(value) == 3 and not name.endswith("weight")]
     is_one = bool(arrays) and all(each is arrays[0] for each in arrays)

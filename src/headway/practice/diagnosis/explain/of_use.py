@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from headway.practice.diagnosis.checks.absent_mask import absent_mask_cause
+from headway.practice.diagnosis.checks.cached_prompts import cached_prompt_cause
 from headway.practice.diagnosis.checks.empty_patterns import empty_pattern_cause
+from headway.practice.diagnosis.checks.first_passes import first_pass_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
+from headway.practice.diagnosis.checks.one_loop import one_loop_cause
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
@@ -26,6 +29,9 @@ CHECKS = (
     ignored_operands_cause,
     empty_pattern_cause,
     step_count_cause,
+    one_loop_cause,
+    cached_prompt_cause,
+    first_pass_cause,
 )
 
 

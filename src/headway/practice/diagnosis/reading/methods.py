@@ -280,7 +280,7 @@ def without_instance(method: Callable[..., Any], owner: Any) -> Callable[..., An
     needed = {*method.__code__.co_names} & _attributes_of(owner.__init__, r"STORE_ATTR") if attends else set()
     if needed and not _are_settings(owner, needed):
         return None
-    held = _attributes_of(method) - {*dir(owner)}
+    held = {name for name in _attributes_of(method) if not hasattr(owner, name) or inspect.ismemberdescriptor(getattr(owner, name))}
     is_of_pairs = _is_of_pairs(method.__name__)
     state = _held_as_operand(method.__name__, held)
     settings = [] if attends or state else sorted(name for name in held if re.fullmatch(WORDS if is_of_pairs else SETTINGS, name))
