@@ -410,6 +410,7 @@ def test_a_scale_that_one_head_alone_does_not_show_is_named_with_the_other_mista
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
     assert not verdict_on(tmp_path, *WRONG[case]).is_correct

@@ -140,6 +140,7 @@ def verdict_on(tmp_path, text, name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 @pytest.mark.parametrize("text", [SHARED_TABLE, OPTIONAL_FIELDS], ids=["table under another name", "optional field of the config"])
 def test_blocks_in_other_forms_are_judged_with_correct_parts(tmp_path, text):
     verdict = verdict_on(tmp_path, text, "TransformerBlock")
@@ -204,6 +205,7 @@ def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(t
         ("self.feed_forward(self.ffn_norm(h))", "self.feed_forward(self.attention_norm(h))"),
     ],
 )
+@pytest.mark.usefixtures("without_pairs", "with_few_repairs")
 def test_a_block_that_connects_its_parts_wrongly_is_not_correct(tmp_path, right, wrong):
     assert right in LLAMA
     assert not verdict_on(tmp_path, LLAMA.replace(right, wrong), "TransformerBlock").is_correct

@@ -21,7 +21,16 @@ HARMLESS = (
     PARTIAL
     | CACHED
     | {
-        *("default_value", "mask_dropped", "mask_of_axes_wrong", "operands_ignored", "not_repeatable", "dropout_in_eval", "changes_inputs"),
+        *(
+            "default_value",
+            "mask_dropped",
+            "masks_intersected",
+            "mask_of_axes_wrong",
+            "operands_ignored",
+            "not_repeatable",
+            "dropout_in_eval",
+            "changes_inputs",
+        ),
         *("too_slow", "too_large", "not_confirmed", "gradient_raises"),
     }
 )

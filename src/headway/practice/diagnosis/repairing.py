@@ -54,6 +54,7 @@ _BEHAVIOUR = frozenset(
             "rotation_without_effect",
             "loss_differs",
             "mask_dropped",
+            "masks_intersected",
             "mask_of_axes_wrong",
             "operands_ignored",
             "step_count",
