@@ -85,7 +85,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from ((OF_ROOT, ast.Call(node.func, [each], node.keywords)) for each in _widths_under_root(node, context))
 
 
-OF_ROOT = 1.1
+OF_ROOT = 1.0
 """Cost of the width of another array under the root of a scale."""
 
 
