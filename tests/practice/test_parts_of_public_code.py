@@ -73,6 +73,24 @@ from tests.practice.public import (
 )
 from tests.practice.public.program import Program
 
+EXPLAINED_BY_CALLERS = (
+    callers,
+    casts_and_indices,
+    modes_and_axes,
+    makers_and_guards,
+    returned_changes,
+    norms_and_kinds,
+    schedules,
+    newer_syntax,
+    not_read,
+    widths_and_tables,
+    bases_and_options,
+    limits_and_wrappers,
+    descents_and_smoothing,
+    added_counts,
+)
+"""Modules whose programs the rest of the file explains."""
+
 MODULES = (
     operands,
     own_arrays,
@@ -104,52 +122,23 @@ MODULES = (
     own_settings,
     keys_and_lengths,
     named_values,
-    callers,
     given_places,
     own_attention,
     pieces,
     records_and_experts,
     vocabularies_and_probabilities,
     named_otherwise,
-    casts_and_indices,
     unused_settings,
     static_methods,
     tokens_and_words,
     keys_of_weights,
-    modes_and_axes,
     gradients_and_rates,
-    makers_and_guards,
-    returned_changes,
-    norms_and_kinds,
     named_blocks,
-    schedules,
-    newer_syntax,
-    not_read,
-    widths_and_tables,
-    bases_and_options,
-    limits_and_wrappers,
-    descents_and_smoothing,
-    added_counts,
     loops_and_caches,
     depths_and_words,
+    *EXPLAINED_BY_CALLERS,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
-EXPLAINED_BY_CALLERS = (
-    callers,
-    casts_and_indices,
-    modes_and_axes,
-    makers_and_guards,
-    returned_changes,
-    norms_and_kinds,
-    schedules,
-    newer_syntax,
-    not_read,
-    widths_and_tables,
-    bases_and_options,
-    limits_and_wrappers,
-    descents_and_smoothing,
-    added_counts,
-)
 MISTAKES = [
     (program, number // 6 % len(program.mistakes))
     for number, (module, program) in enumerate((module, program) for module in MODULES for program in module.PROGRAMS)

@@ -20,6 +20,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.kept_caches import NAME
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.reading.errors import is_of_sizes, last_line
+from headway.practice.exercise import Probe
 from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.outputs import is_same
 from headway.practice.texts import Texts
@@ -176,7 +177,7 @@ def _differs(trial: Trial, each: Pass) -> tuple[bool, bool]:
     """
     call = trial.call
     assert isinstance(call, InstanceCall)
-    probe = next(each for each in trial.probes if is_sequence(each.inputs) and not {"mask", "is_causal"} & set(each.inputs))
+    probe = plain_probe(trial)
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     batch, length, _ = next(value for value in probe.inputs.values() if numpy.ndim(value) == 3).shape
     sequences = [name for name, value in arguments.items() if getattr(value, "shape", ())[:2] == (batch, length)]
@@ -236,7 +237,15 @@ def _differs_in_modes(trial: Trial, each: Pass) -> tuple[bool, bool]:
     return True, True
 
 
-def is_sequence(inputs: Mapping[str, Any]) -> bool:
+def plain_probe(trial: Trial) -> Probe:
+    """Return the first probe of one kind of sequences, without masks.
+
+    Errors   StopIteration if there is none
+    """
+    return next(each for each in trial.probes if _is_sequence(each.inputs) and not {"mask", "is_causal"} & set(each.inputs))
+
+
+def _is_sequence(inputs: Mapping[str, Any]) -> bool:
     """Return True for a batch of one kind of sequences, whose length is not its size."""
     arrays = [value for name, value in inputs.items() if numpy.ndim(value) == 3 and not name.endswith("weight")]
     is_one = bool(arrays) and all(each is arrays[0] for each in arrays)

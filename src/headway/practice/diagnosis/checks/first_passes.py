@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for
-from headway.practice.diagnosis.checks.continuing import ATTENTIONS, TOLERANCE, Pass, is_sequence, passes, sequence_output
+from headway.practice.diagnosis.checks.continuing import ATTENTIONS, TOLERANCE, Pass, passes, plain_probe, sequence_output
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.message import EMPTY
@@ -38,7 +38,7 @@ def first_pass_cause(trial: Trial) -> Cause | None:
 
 def _is_unmasked(trial: Trial, call: InstanceCall, each: Pass) -> bool:
     """Return True if the flags of a pass change the outputs of all positions but the last, and later positions have an effect with them alone."""
-    probe = next(probe for probe in trial.probes if is_sequence(probe.inputs) and not {"mask", "is_causal"} & set(probe.inputs))
+    probe = plain_probe(trial)
     arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
     (name,) = [name for name, role in call.construction.forward.role_of.items() if role.name in ("x", "query")]
     shorter = {**arguments, name: arguments[name][:, :-1]}

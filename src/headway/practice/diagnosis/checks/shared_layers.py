@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
-from headway.practice.diagnosis.reading.trees import is_of_self, read_in, stored_in
+from headway.practice.diagnosis.reading.trees import is_of_self, last_name, read_in, stored_in
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -94,12 +94,12 @@ def _applied(tree: ast.AST, own: set[str]) -> Iterator[tuple[ast.Call, str]]:
     single = {
         target.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _name(node.value.func) in own
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and last_name(node.value.func) in own
         for target in node.targets
         if is_of_self(target) and [each.attr for each in stored].count(target.attr) == 1 and _is_class(node.value.func)
     }
     for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For) and _is_range(node.iter)):
-        number = _name(loop.iter.args[-1]) if isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 else ""
+        number = last_name(loop.iter.args[-1]) if isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 else ""
         names = {*stored_in(loop.target)}
         match loop.body:
             case [ast.Assign([ast.Name(state)], ast.Call(func=layer, args=[ast.Name(given), *_]) as call)] if state == given:
@@ -109,12 +109,12 @@ def _applied(tree: ast.AST, own: set[str]) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _name(node.func) == "range"
+    return isinstance(node, ast.Call) and last_name(node.func) == "range"
 
 
 def _lists_of(node: ast.AST) -> Iterator[ast.expr]:
     """Yield what a module makes a list of layers from, and a list times a number that an attribute holds."""
-    if isinstance(node, ast.Call) and _name(node.func) in LISTS:
+    if isinstance(node, ast.Call) and last_name(node.func) in LISTS:
         yield from (each.value if isinstance(each, ast.Starred) else each for each in node.args)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and any(map(is_of_self, node.targets)):
         yield node.value
@@ -135,9 +135,5 @@ def _repeats(node: ast.expr, made: set[str]) -> bool:
     return isinstance(node, ast.ListComp | ast.GeneratorExp) and is_layer(node.elt, is_called=False)
 
 
-def _name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _is_class(node: ast.expr) -> bool:
-    return _name(node)[:1].isupper() and not re.search(STATELESS, _name(node))
+    return last_name(node)[:1].isupper() and not re.search(STATELESS, last_name(node))

@@ -12,6 +12,7 @@ from typing import Any
 
 from headway.practice.diagnosis.calls.wording import NOTHING, is_dropout, neutral_value
 from headway.practice.diagnosis.reading.subject import parsed
+from headway.practice.diagnosis.reading.trees import last_name
 
 LENGTH = 64
 """Value of a field from which a length is computed; longer than the sequences of all probes."""
@@ -58,22 +59,18 @@ def _step_of(node: ast.AST) -> Iterator[str]:
     """Yield the name of the step of a range."""
     match node:
         case ast.Call(func=ast.Name(id="range"), args=[_, _, ast.Name() | ast.Attribute() as step]):
-            yield _last(step)
+            yield last_name(step)
 
 
 def _with_sources(names: set[str], nodes: list[ast.AST]) -> set[str]:
     """Return names with those from which they are assigned: `rows = self.rows`."""
     plain = (ast.Name, ast.Attribute)
     assigned = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, plain)]
-    pairs = [(_last(target), _last(node.value)) for node in assigned for target in node.targets if isinstance(target, plain)]
+    pairs = [(last_name(target), last_name(node.value)) for node in assigned for target in node.targets if isinstance(target, plain)]
     found = set(names)
     while (more := found | {source for target, source in pairs if target in found}) != found:
         found = more
     return found
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def with_unknown(config: Any, sizes: Mapping[str, int]) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from headway.practice.diagnosis.classes.configs import is_config_class, is_layer
 from headway.practice.diagnosis.reading.evaluating import Evaluator, NeedsSizesError, Shape, UnknownValueError
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS, Subject
+from headway.practice.diagnosis.reading.trees import constructor_in
 
 MOST_DEEP = 8
 """Number of calls through which the argument of a parameter is followed."""
@@ -144,7 +145,7 @@ class File:
             return
         classes = {each.name: each for each in self.tree.body if isinstance(each, ast.ClassDef)}
         owner = classes.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        init = next((each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None) if owner else None
+        init = constructor_in(owner) if owner else None
         if init is not None:
             given = dict(zip([each.arg for each in _parameters(init)[1:]], node.args, strict=False))
             yield Usage(self, place, given | {each.arg: each.value for each in node.keywords if each.arg is not None})

@@ -14,7 +14,7 @@ from typing import Any
 from headway.practice.diagnosis.explain.failure import line_in
 from headway.practice.diagnosis.explain.undefined import defined_names, nodes_of, running_lines, sets_no_others
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
-from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.diagnosis.reading.trees import constructor_in, is_of_self, last_name
 from headway.practice.message import EMPTY, describe_error
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -299,7 +299,7 @@ def _in_other_order(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield a call whose first two arguments are exchanged, of which one is a text or a number: `torch.softmax(-1, scores)`."""
     match node:
         case ast.Call(func=function, args=[first, second, *rest]) if not any(isinstance(each, ast.Starred) for each in node.args):
-            name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+            name = last_name(function)
         case _:
             return
     kinds = [(_is_number(each), _is_a_text(each)) for each in (first, second)]
@@ -340,7 +340,7 @@ def _of_size(file: File, node: ast.expr) -> Iterator[Impossible]:
     tree = file.once.get(file.subject.name)
     if not isinstance(node, ast.Call) or not is_of_self(node.func) or not isinstance(tree, ast.ClassDef):
         return
-    constructor = next((each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    constructor = constructor_in(tree)
     stores = [each for each in file.nodes if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load)]
     held = dict(_assigned(constructor)) if constructor is not None else {}
     value = held.get(node.func.attr)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from headway.practice.diagnosis.reading.trees import last_name
+
 
 def on_processor(tree: ast.Module, *, is_set: bool | None = None) -> ast.Module:
     """Return a file's tree with the processor in place of other devices, and without casts to half precision. The tree is changed.
@@ -67,24 +69,19 @@ class _Processor(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
-        if re.fullmatch(SHARDING, _name(node.value)):  # `shard = jax.lax.with_sharding_constraint`
+        if re.fullmatch(SHARDING, last_name(node.value)):  # `shard = jax.lax.with_sharding_constraint`
             node.value = ast.copy_location(ast.parse("lambda value, *placement, **others: value", mode="eval").body, node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        name = _name(node.func)
+        name = last_name(node.func)
         if node.args and re.fullmatch(SHARDING, name):
             return node.args[0]
         if re.fullmatch(rf"{OF_DEVICE}|{MEMORY}|{CURRENT}", name) and re.fullmatch(OF_TORCH, ast.unparse(node.func)):
             return ast.copy_location(ast.Constant(_on_processor(name)), node)
         is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
         return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
-
-
-def _name(node: ast.expr) -> str:
-    """Return the last part of a name in dotted form, empty for another expression."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 class _SinglePrecision(ast.NodeTransformer):

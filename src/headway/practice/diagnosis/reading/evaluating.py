@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from headway.practice.diagnosis.reading.trees import last_name
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -155,7 +157,7 @@ class Evaluator:
         return None if node is None else self.value(node)
 
     def _called(self, node: ast.Call) -> Any:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        name = last_name(node.func)
         if isinstance(node.func, ast.Attribute):
             try:
                 owner = self.value(node.func.value)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
+from headway.practice.diagnosis.reading.trees import constructor_in, is_of_self, parameters_in
 
 FEWEST_LAYERS = 2
 
@@ -30,7 +30,7 @@ def only_inherits(node: ast.ClassDef) -> bool:
 
 def only_chooses(node: ast.ClassDef) -> bool:
     """Return True for a class whose constructor makes one layer, of the kind that a required text names: `if kind == "ln": self.norm = LayerNorm(width)`."""
-    constructor = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    constructor = constructor_in(node)
     if constructor is None:
         return False
     required = parameters_in(constructor)[: len(constructor.args.args) - len(constructor.args.defaults)]

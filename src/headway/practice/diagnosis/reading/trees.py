@@ -54,3 +54,13 @@ def attributes_of(name: str, tree: ast.AST) -> list[str]:
 def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
     """Return True for an attribute of self."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the last part of a name in dotted form, empty for another expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def constructor_in(tree: ast.ClassDef) -> ast.FunctionDef | None:
+    """Return the constructor that a class defines itself."""
+    return next((each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from headway.practice.diagnosis.reading.trees import is_of_self
+from headway.practice.diagnosis.reading.trees import is_of_self, last_name
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
 from headway.practice.diagnosis.repair.nesting import (
     attending_elsewhere,
@@ -391,7 +391,7 @@ def _sequences(node: ast.Tuple | ast.List) -> Iterator[Variant]:
 
 def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     arguments, keywords = node.args, node.keywords
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = last_name(node.func)
     if isinstance(node.func, ast.Name):
         for other in neighbours(node.func.id):
             if other in context.globals or hasattr(builtins, other):

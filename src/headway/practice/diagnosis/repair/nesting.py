@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
+from headway.practice.diagnosis.reading.trees import last_name
 from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
 from headway.practice.diagnosis.repair.program import Change
 
@@ -88,7 +89,7 @@ def interleaved(node: ast.Call, alias: str) -> Iterator[ast.expr]:
 
     alias   name under which the file imports its array library
     """
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = last_name(node.func)
     if not isinstance(node.func, ast.Attribute) or not node.args:
         return
     is_function = isinstance(node.func.value, ast.Name) and node.func.value.id == alias

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from headway.practice.diagnosis.reading.trees import is_of_self, names_in, stored_in
+from headway.practice.diagnosis.reading.trees import is_of_self, last_name, names_in, stored_in
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import parsed
 
@@ -297,7 +297,7 @@ def _interleaved(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[tuple[f
         place = other.targets[0]
         if isinstance(place, ast.Subscript) and ast.dump(place.value) == ast.dump(target.value):
             yield 1.3, [node], [ast.Assign(node.targets, ast.Call(value.func, other.value.args, value.keywords))]
-    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    name = last_name(value.func)
     for function in OPPOSITES.get(name, ()):
         called = (
             ast.Attribute(value.func.value, function, ast.Load())
