@@ -25,6 +25,7 @@ HARMLESS = (
             "default_value",
             "mask_dropped",
             "masks_intersected",
+            "mask_with_flag",
             "mask_of_axes_wrong",
             "operands_ignored",
             "not_repeatable",

@@ -55,6 +55,7 @@ _BEHAVIOUR = frozenset(
             "loss_differs",
             "mask_dropped",
             "masks_intersected",
+            "mask_with_flag",
             "mask_of_axes_wrong",
             "operands_ignored",
             "step_count",

@@ -9,6 +9,7 @@ from headway.practice.diagnosis.checks.first_passes import first_pass_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
+from headway.practice.diagnosis.checks.mask_with_flag import mask_with_flag_cause
 from headway.practice.diagnosis.checks.one_loop import one_loop_cause
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.step_counts import step_count_cause
@@ -25,6 +26,7 @@ CHECKS = (
     loss_cause,
     two_masks_cause,
     absent_mask_cause,
+    mask_with_flag_cause,
     mask_branch_cause,
     ignored_operands_cause,
     empty_pattern_cause,
