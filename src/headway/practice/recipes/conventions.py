@@ -212,7 +212,10 @@ SCORES_OF_MATRICES = (
 )
 """Pattern of the source of a file with a single call of softmax, in a function of matrices: the scores are Q @ K.T."""
 
-OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}")
+WITH_SIZES = r"\bdef \w+\([^)]*\boutput\b[^)]*, *[BMN](: *int)?, *[CDN](: *int)?[,)]"
+"""Pattern of the head of a function that writes into an output of two axes, whose sizes it is given."""
+
+OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}|{WITH_SIZES}")
 
 WITH_SOFTMAX_OF_ROWS = r"def \w*softmax\(\w+\):\s*(.*\n)?[^\n]*\baxis *= *1\b"
 OF_ROWS_AS_SOFTMAX = _of_matrices(OVER_ROWS, file_source=WITH_SOFTMAX_OF_ROWS)
@@ -228,6 +231,11 @@ OF_ONE_VECTOR = (
 """Pattern of the source of a file that describes a vector or a single column, and reduces over no other axis than the first."""
 
 ONE_VECTOR = _of_vectors(file_names=OF_SCORES, file_source=OF_ONE_VECTOR)
+
+OF_ONE_SIZE = r"\bdef \w+\((?![^)]*\b[BMCD]\b)[^)]*\boutput\b[^)]*, *N(: *int)?[,)](?!(.|\n)*\b(axis|dim) *=)"
+"""Pattern of a function that names no axis, and writes into an output whose only size it is given."""
+
+INTO_VECTOR = _of_vectors(source=OF_ONE_SIZE)
 
 PRODUCT_OF_LISTS = _of_vectors(source=r"\bsum\(\(? *\w+ *\* *\w+ +for +\w+, *\w+ +in +zip\(")
 """Convention of a function that computes the product of a matrix and a vector from lists of numbers."""
@@ -277,6 +285,7 @@ IN_COLUMNS = Convention(
 
 FEWER_AXES = (
     ONE_VECTOR,
+    INTO_VECTOR,
     IN_COLUMNS,
     _of_vectors(source=JACOBIAN_OF_VECTOR),
     _of_vectors(file_names=OF_SCORES, file_source=DRAWN_FROM),

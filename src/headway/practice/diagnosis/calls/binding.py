@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calls.given_outputs import given_outputs, sizes_of_arrays, zeros_for_output
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
 from headway.practice.diagnosis.reading.subject import Subject
@@ -71,7 +72,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     """
     others = {name: Role(f"{GIVEN}{name}", size_of=lambda inputs: same) for name in _dropouts_called(subject)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=None) for name in _weights_not_read(subject, roles)}
-    others |= {name: Role(f"{NO_EFFECT}{name}", size_of=_zeros_like_first, may_change=True) for name in _written_only(subject, roles)}
+    others |= _given_outputs(subject, roles)
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
@@ -122,18 +123,15 @@ def _weights_not_read(subject: Subject, roles: Sequence[Role]) -> list[str]:
     return [name for name in _unlisted(subject, roles) if re.fullmatch(WEIGHT, name) and len(re.findall(rf"\b{name}\b", subject.code)) == 1]
 
 
-def _written_only(subject: Subject, roles: Sequence[Role]) -> list[str]:
-    """Return the required parameters of a function for arrays that it writes its output into: `out[i] = …`, and never reads."""
-    if inspect.isclass(subject.value) or all(role.name != "x" for role in roles):
-        return []
-    written = {
-        name: len(re.findall(rf"(?m)^\s+{name}\[.*?\] *=(?!=)|\breturn {name}$", subject.code)) for name in _unlisted(subject, roles)
-    }
-    return [
-        name
-        for name, count in written.items()
-        if count and f"{name}[" in subject.code and len(re.findall(rf"\b{name}\b", subject.code)) == 1 + count
-    ]
+def _given_outputs(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of the parameters for arrays that a function writes its output into, `out[i] = …`, and of sizes next to them."""
+    names = [] if all(role.name not in ("x", "query") for role in roles) else given_outputs(subject)
+    if not names:
+        return {}
+    unlisted = _unlisted(subject, roles)
+    sizes = sizes_of_arrays([each.name for each in subject.parameters if each.name in unlisted or each.annotation in (int, "int")])
+    found = {name: Role(f"{NO_EFFECT}{name}", size_of=zeros_for_output, may_change=True) for name in names}
+    return found | {name: Role(f"{NO_EFFECT}{name}", size_of=size) for name, size in sizes.items()}
 
 
 UNLIMITED = (-1, -1)
@@ -190,11 +188,6 @@ def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Rol
     }
 
 
-def _zeros_like_first(inputs: Inputs) -> Any:
-    """Return an array for an output of the shape of x."""
-    return 0.0 * inputs["x"]
-
-
 CONSTRUCTOR_PREFIX = "constructor__"
 """Start of the names of a constructor's parameters next to those of its class's call."""
 
@@ -214,6 +207,8 @@ def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.
     A name of several roles, such as hidden_dim, or `a` next to `lr`, is not the one that another parameter's name alone can mean.
     """
     meant = [role for role in roles if fits_name(parameter.name, role)]
+    if parameter.annotation in (int, "int"):  # of `h: int`, the number of heads, not the hidden states
+        meant = [role for role in meant if role.size_of is not None] or meant
     if len(meant) < 2:
         return meant
     others = ([role for role in roles if fits_name(each.name, role)] for each in parameters if each is not parameter)

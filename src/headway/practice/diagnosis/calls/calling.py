@@ -28,6 +28,7 @@ from headway.practice.diagnosis.calls.binding import (
     derivation,
 )
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.given_outputs import is_written, zeros_for_output
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.calls.rotation import NUM_STYLES
@@ -201,7 +202,9 @@ class Call:
             if isinstance(value, list) or (isinstance(value, dict) and role_of[name].may_change) or role_of[name].name.startswith(NO_EFFECT)
         }
         written = (
-            name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]?= |{name}\.(pop|insert|update)\()", source)
+            name
+            for name in lists
+            if is_written(name, source) or re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]= |{name}\.(pop|insert|update)\()", source)
         )
         return next((lists[name] for name in written), None)
 
@@ -215,6 +218,7 @@ class Call:
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the inputs under the function's parameter names, as arrays of its library."""
         self._check_ranks(inputs)
+        inputs = {**inputs, **self._outputs_given(inputs)}
         switched = {name: role for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
         off = {name: role.off(inputs) if callable(role.off) else role.off for name, role in switched.items()}
         return off | {
@@ -222,6 +226,11 @@ class Call:
             for name, role in self.binding.role_of.items()
             if role.name in inputs or name in self._always_given
         }
+
+    def _outputs_given(self, inputs: Inputs) -> Inputs:
+        """Return the arrays that the function writes its output into; their shape is that of the inputs under the conventions of the call."""
+        roles = [role for role in self.binding.role_of.values() if role.size_of is zeros_for_output and role.name in inputs]
+        return {role.name: zeros_for_output(inputs) for role in roles}
 
     def precise(self, inputs: Inputs) -> Inputs:
         """Return the inputs as the function received them, rounded to their dtype."""

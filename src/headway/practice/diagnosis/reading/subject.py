@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -32,6 +33,12 @@ from headway.practice.diagnosis.reading.trees import functions_in, in_branches, 
 Result = TypeVar("Result")
 
 LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
+
+OF_ANY_PART = r"(?i)solve|solution|submission|answer|forward|func(tion)?|fn|impl(ementation)?|"
+"""Pattern of the names of functions and files that do not say which part they are."""
+
+NUMBERED = r"^[\d_. -]+"
+"""Pattern of the number at the start of a file's name."""
 
 DOCSTRING = r"\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}"
 """Pattern of a docstring."""
@@ -136,9 +143,13 @@ class Subject:
         """Return True for a method of an instance that is a part of its own."""
         return "." in self.name and re.fullmatch(METHODS, self.short_name) is not None
 
-    @property
+    @cached_property
     def short_name(self) -> str:
-        """Return the name without that of the class that a method belongs to."""
+        """Return the name without that of the class that a method belongs to; for `solve` and the like, the name of the file: `rope.py`."""
+        path = getattr(self.module, "__file__", None)
+        if path and re.fullmatch(OF_ANY_PART, self.name):
+            stems = (re.sub(NUMBERED, "", stem) for stem in (Path(path).stem, Path(path).parent.name))
+            return next((re.sub(r"\W", "_", stem) for stem in stems if not re.fullmatch(OF_ANY_PART, stem)), self.name)
         return self.name.rpartition(".")[2]
 
     @property
