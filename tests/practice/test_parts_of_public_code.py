@@ -22,6 +22,7 @@ from tests.practice.public import (
     courses,
     depths_and_words,
     descents_and_smoothing,
+    durations,
     embeddings,
     feed_forwards,
     given_places,
@@ -88,6 +89,7 @@ EXPLAINED_BY_CALLERS = (
     limits_and_wrappers,
     descents_and_smoothing,
     added_counts,
+    durations,
 )
 """Modules whose programs the rest of the file explains."""
 

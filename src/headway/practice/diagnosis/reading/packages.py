@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -100,10 +101,19 @@ class FilesAround(MetaPathFinder):
         return spec
 
     def _found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the spec of a module on the path, or in a folder above the file, which may be the author's current folder."""
+        """Return the spec of a module on the path, or in a folder above the file, which may be the author's current folder.
+
+        It comes before one of this process's current folder, which is no installed module.
+        """
         spec = PathFinder.find_spec(name, path, target)
         above = [folder for folder in self.folders if path is None and _holds(Path(folder), name)]
-        return spec or (PathFinder.find_spec(name, above, target) if above else None)
+        return PathFinder.find_spec(name, above, target) if above and not _is_in(spec, (*above, sysconfig.get_path("stdlib"))) else spec
+
+
+def _is_in(spec: ModuleSpec | None, folders: tuple[str, ...]) -> bool:
+    """Return True for an installed module, a built-in one and one in the folders."""
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec is not None else []
+    return any(each.startswith((*folders, "built-in", "frozen")) or re.search(INSTALLED, each) for each in places)
 
 
 INSTALLED = r"(site|dist)-packages"
