@@ -136,6 +136,13 @@ def test_a_package_of_the_current_folder_does_not_hide_one_of_the_program(tmp_pa
     assert checked(folder, "mine", shares=shares, ratios=ratios, mine=text)["softmax"].is_correct
 
 
+def test_a_package_may_have_had_another_name(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "ratios.py").write_text("import numpy as np\n\ndef powers(x):\n    return np.exp(x - x.max(-1, keepdims=True))\n")
+    text = "from earlier_name.parts.ratios import powers\n\ndef softmax(x):\n    return powers(x) / powers(x).sum(-1, keepdims=True)\n"
+    assert checked(tmp_path / "parts", "mine", mine=text)["softmax"].is_correct
+
+
 TRAINING = """
 import argparse
 import numpy as np

@@ -22,7 +22,6 @@ from tests.practice.public import (
     courses,
     depths_and_words,
     descents_and_smoothing,
-    durations,
     embeddings,
     feed_forwards,
     given_places,
@@ -58,6 +57,7 @@ from tests.practice.public import (
     schedules,
     settings,
     single_sequences,
+    sizes_and_durations,
     stacks,
     static_methods,
     switches,
@@ -89,7 +89,7 @@ EXPLAINED_BY_CALLERS = (
     limits_and_wrappers,
     descents_and_smoothing,
     added_counts,
-    durations,
+    sizes_and_durations,
 )
 """Modules whose programs the rest of the file explains."""
 

@@ -121,7 +121,6 @@ class FilesAround(MetaPathFinder):
         above = [folder for folder in self.folders if path is None and _holds(Path(folder), name)]
         return PathFinder.find_spec(name, above, target) if above and not _is_in(spec, (*above, sysconfig.get_path("stdlib"))) else spec
 
-
     def _renamed(self, name: str) -> ModuleSpec | None:
         """Return the spec of a package that is not there if all that a file imports from it is in one of the folders.
 
