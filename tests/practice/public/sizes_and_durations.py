@@ -65,4 +65,28 @@ class EncoderLayer(nn.Module):
 """,
         (("self.norm_2(x + self", "self.norm_1(x + self"), ("x + self.attention(x)", "self.attention(x)")),
     ),
+    Program(
+        "MultiHeadAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, no_of_heads):
+        super().__init__()
+        self.no_of_heads = no_of_heads
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.no_of_heads, -1).transpose(1, 2)
+
+    def forward(self, q, k, v):
+        q, k, v = self.split(self.query(q)), self.split(self.key(k)), self.split(self.value(v))
+        weights = torch.softmax(q @ k.mT / q.size(-1) ** 0.5, dim=-1)
+        return self.output((weights @ v).transpose(1, 2).flatten(2))
+""",
+        (("q.size(-1) ** 0.5", "q.size(-1)"),),
+    ),
 )
