@@ -124,6 +124,25 @@ def test_a_file_with_the_name_of_its_package_hides_no_other_files_of_it(tmp_path
     assert checked(folder, "mine", shares=shares, course="from course import mine\n", mine=text)["softmax"].is_correct
 
 
+def test_a_package_of_the_current_folder_does_not_hide_one_of_the_program(tmp_path, monkeypatch):
+    folder, elsewhere = tmp_path / "program" / "lessons", tmp_path / "elsewhere" / "lessons"
+    for each in (folder, elsewhere):
+        each.mkdir(parents=True)
+        (each / "__init__.py").touch()
+    monkeypatch.chdir(elsewhere.parent)
+    shares = "import numpy as np\n\ndef share(x):\n    powers = np.exp(x - x.max(-1, keepdims=True))\n    return powers / powers.sum(-1, keepdims=True)\n"
+    ratios = "from lessons.shares import share\n\ndef ratio(x):\n    return share(x)\n"
+    text = "from .ratios import ratio\n\ndef softmax(x):\n    return ratio(x)\n"
+    assert checked(folder, "mine", shares=shares, ratios=ratios, mine=text)["softmax"].is_correct
+
+
+def test_a_package_may_have_had_another_name(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "ratios.py").write_text("import numpy as np\n\ndef powers(x):\n    return np.exp(x - x.max(-1, keepdims=True))\n")
+    text = "from earlier_name.parts.ratios import powers\n\ndef softmax(x):\n    return powers(x) / powers(x).sum(-1, keepdims=True)\n"
+    assert checked(tmp_path / "parts", "mine", mine=text)["softmax"].is_correct
+
+
 TRAINING = """
 import argparse
 import numpy as np

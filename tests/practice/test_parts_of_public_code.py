@@ -57,6 +57,7 @@ from tests.practice.public import (
     schedules,
     settings,
     single_sequences,
+    sizes_and_durations,
     stacks,
     static_methods,
     switches,
@@ -88,6 +89,7 @@ EXPLAINED_BY_CALLERS = (
     limits_and_wrappers,
     descents_and_smoothing,
     added_counts,
+    sizes_and_durations,
 )
 """Modules whose programs the rest of the file explains."""
 

@@ -151,7 +151,7 @@ EXERCISE = Exercise(
                 TEXTS["steps_of_the_fall"],
                 _steps_of_the_fall,
                 role="total_steps",
-                named=r"(?i)^(?!lr_)(.*_)?(decay|cos(ine)?)_(steps|iters)$",
+                named=r"(?i)^(?!lr_)(.*_)?(decay|cos(ine)?)_(steps|iters)$|^t_cos(ine)?$",
             )
         ),
     ),

@@ -474,6 +474,7 @@ EXERCISE = Exercise(
         ROLES("smoothing", neutral=0.0, off=0.0),
         ROLES("penalty", neutral=0.0, off=0.0),
         ROLES("penalized", neutral=lambda inputs: {}),
+        ROLES("vocab_size", size_of=lambda inputs: numpy.shape(inputs["logits"])[-1]),
     ),
     probes=probes,
     mistakes=MISTAKES,

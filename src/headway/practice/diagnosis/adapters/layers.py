@@ -79,7 +79,9 @@ def _with_optional(exercise: Exercise, pattern: str) -> Exercise:
 
 
 def _holds_only_weights(call: InstanceCall, exercise: Exercise) -> bool:
-    """Return True if a class can be constructed and each of its arrays is a weight of the layer."""
+    """Return True if a class can be constructed for any number of heads and each of its arrays is a weight of the layer."""
+    if not call.binding.takes("num_heads"):  # its attention has a number of its own
+        return False
     _, instance = call.sample(exercise)
     return instance is not None and len(call.weight_slots(instance)) == len(slots_of(instance, call.subject.value.__module__))
 

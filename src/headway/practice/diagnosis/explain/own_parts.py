@@ -40,13 +40,23 @@ def own_parts_cause(trial: Trial) -> Cause | None:
             return None
         except Exception as error:
             line = _line_of_class(error, call.subject)
-            if _is_of_rotation(error):
+            if _is_of_rotation(error) or (_has_own_heads(call) and re.search(OF_RESHAPING, str(error))):
                 return None
             if is_of_sizes(error) and line is not None:
                 found = found or replace(explain(error, call.subject, probe), line=line)
             elif "to unpack" not in str(error):  # another number of axes than the parts take
                 return None
     return found
+
+
+OF_RESHAPING = r"is invalid for input of size|cannot reshape"
+"""Pattern of the message of an exception about a width that is not divided by the number of heads."""
+
+
+def _has_own_heads(call: InstanceCall) -> bool:
+    """Return True for a class whose attention has a number of heads of its own, by which no width of the probes need be divisible."""
+    construction = call.construction
+    return construction.config is None and not construction.variables and not construction.constructor.takes("num_heads")
 
 
 def _positions(inputs: Inputs) -> int | None:

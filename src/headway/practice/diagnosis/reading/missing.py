@@ -275,6 +275,12 @@ def is_imported_by_learner(name: str, folders: Sequence[str]) -> bool:
         return False
 
 
+def importing_tree() -> ast.Module:
+    """Return the syntax tree of the learner's file that is executed now."""
+    frame = _importing()
+    return ast.parse("" if frame is None else Path(frame.f_code.co_filename).read_text(encoding="utf-8"))
+
+
 def _importing() -> FrameType | None:
     """Return the frame of the file that is executed now."""
     frame: FrameType | None = sys._getframe(1)

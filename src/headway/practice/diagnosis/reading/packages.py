@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -16,7 +17,16 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from headway.practice.diagnosis.reading.devices import on_processor
-from headway.practice.diagnosis.reading.missing import OTHERS, Broken, MissingPackages, broken, imported, is_imported_by_learner
+from headway.practice.diagnosis.reading.missing import (
+    OTHERS,
+    Broken,
+    MissingPackages,
+    broken,
+    imported,
+    importing_tree,
+    is_imported_by_learner,
+    is_published,
+)
 from headway.practice.nested_strings import parsed
 
 MOST_FOLDERS = 6
@@ -88,7 +98,10 @@ class FilesAround(MetaPathFinder):
         """Return the spec of a module that a file in one of the folders imports from there, unless it handles an exception itself."""
         if (part := self.missing.find_part(name)) is not None:
             return part
-        spec = self._found(name, path, target) if is_imported_by_learner(name, self.folders) else None
+        is_own = is_imported_by_learner(name, self.folders)
+        spec = self._found(name, path, target) if is_own else None
+        if spec is None and is_own and path is None:
+            return self._renamed(name)
         places = list(spec.submodule_search_locations or ()) if spec is not None and spec.origin is None and path is None else []
         if places and all(f"{place}{os.sep}".startswith(tuple(self.folders)) for place in places):
             is_package = any(_holds(Path(place).parent, name) for place in places)
@@ -100,10 +113,43 @@ class FilesAround(MetaPathFinder):
         return spec
 
     def _found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the spec of a module on the path, or in a folder above the file, which may be the author's current folder."""
+        """Return the spec of a module on the path, or in a folder above the file, which may be the author's current folder.
+
+        It comes before one of this process's current folder, which is no installed module.
+        """
         spec = PathFinder.find_spec(name, path, target)
         above = [folder for folder in self.folders if path is None and _holds(Path(folder), name)]
-        return spec or (PathFinder.find_spec(name, above, target) if above else None)
+        return PathFinder.find_spec(name, above, target) if above and not _is_in(spec, (*above, sysconfig.get_path("stdlib"))) else spec
+
+    def _renamed(self, name: str) -> ModuleSpec | None:
+        """Return the spec of a package that is not there if all that a file imports from it is in one of the folders.
+
+        The folder has the package's name for the author alone, as of a repository that has been renamed.
+        """
+        nodes = [node for node in ast.walk(importing_tree()) if isinstance(node, ast.ImportFrom) and not node.level]
+        taken = [(node.module.removeprefix(f"{name}."), node) for node in nodes if node.module and node.module.startswith(f"{name}.")]
+        if is_published(name) or not taken:
+            return None
+        for folder in self.folders:
+            if all(_defines(Path(folder), module, node) for module, node in taken):
+                spec = ModuleSpec(name, None, is_package=True)
+                spec.submodule_search_locations = [folder]
+                return spec
+        return None
+
+
+def _defines(folder: Path, module: str, node: ast.ImportFrom) -> bool:
+    """Return True if a file of a module in a folder defines all names that are imported from it."""
+    if not _is_file(folder, module):
+        return False
+    text = folder.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8", errors="replace")
+    return all(re.search(rf"(?m)^(class |def |async def )?{each.name}\b", text) for each in node.names)
+
+
+def _is_in(spec: ModuleSpec | None, folders: tuple[str, ...]) -> bool:
+    """Return True for an installed module, a built-in one and one in the folders."""
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec is not None else []
+    return any(each.startswith((*folders, "built-in", "frozen")) or re.search(INSTALLED, each) for each in places)
 
 
 INSTALLED = r"(site|dist)-packages"
