@@ -231,7 +231,15 @@ class Call:
         """Return required inputs that follow from the others: sizes and neutral operands."""
         required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
         known = {role.name: computed(derivation(role), inputs) for role in required if derivation(role) is not None}
-        return {name: value for name, value in known.items() if value is not None}
+        return {name: value for name, value in known.items() if value is not None} | self._filters_off(inputs)
+
+    def _filters_off(self, inputs: Inputs) -> Inputs:
+        """Return None for the required filters that may be None by their annotations, if an input has none of them: `top_k: int | None`."""
+        role_of = self.binding.role_of
+        filters = [each for each in self.parameters if each.name in role_of and role_of[each.name].off is not MISSING]
+        absent = [each for each in filters if self._is_required(each.name) and role_of[each.name].neutral is MISSING]
+        optional = [each for each in absent if re.search(r"\bNone\b|\bOptional\b", str(each.annotation))]
+        return {role_of[each.name].name: None for each in optional if role_of[each.name].name not in inputs}
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if the function has a parameter for every input, and an input for every required parameter."""
