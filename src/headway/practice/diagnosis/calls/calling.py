@@ -200,9 +200,7 @@ class Call:
             for name, value in arguments.items()
             if isinstance(value, list) or (isinstance(value, dict) and role_of[name].may_change) or role_of[name].name.startswith(NO_EFFECT)
         }
-        written = (
-            name for name in lists if re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]?= |{name}\.(pop|insert|update)\()", source)
-        )
+        written = (name for name in lists if any(re.search(WRITES.format(name=each), source) for each in (name, *_elements(name, source))))
         return next((lists[name] for name in written), None)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
@@ -393,6 +391,15 @@ class Call:
 
 OFF_AS_WELL = {"top_k": (0,), "top_p": (0, 1)}
 """Roles of filters with further numbers that turn them off."""
+
+
+WRITES = r"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]?= |{name}\.(pop|insert|update)\()"
+"""Pattern of a statement that changes a list or a dict."""
+
+
+def _elements(name: str, source: str) -> list[str]:
+    """Return the variables of loops over an operand: `for word in words`."""
+    return re.findall(rf"(?m)^\s+for (?:\w+, *)?(\w+) in (?:enumerate\()?{name}\)?:$", source)
 
 
 WORKS_IN_PLACE = r"\) *-> *None *:|\bin[- ]?place\b|原地|就地"
