@@ -256,3 +256,44 @@ def test_the_compiler_that_an_optimizer_imports_is_there_before_its_calls(tmp_pa
     )
     printed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "descent.py")], capture_output=True, text=True, check=True)
     assert printed.stdout == "True\n"
+
+
+ADAPTED = """
+from torch import nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.num_heads, self.rank = config.num_heads, getattr(config, "rank", 0)
+        self.qkv, self.out = nn.Linear(config.width, 3 * config.width), nn.Linear(config.width, config.width)
+        if self.rank > 0:
+            self.down, self.up = nn.Linear(config.width, self.rank), nn.Linear(self.rank, config.width)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+"""
+
+LAYER = """
+from torch import nn
+from adapted import SelfAttention
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention = SelfAttention(config)
+        self.norm_1, self.norm_2 = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+        self.up, self.down = nn.Linear(config.width, config.inner), nn.Linear(config.inner, config.width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.down(nn.functional.gelu(self.up(self.norm_2(x))))
+"""
+
+
+def test_fields_that_another_file_can_do_without_are_not_given(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "adapted.py").write_text(ADAPTED)
+    (tmp_path / "layer.py").write_text(LAYER)
+    (verdict,) = check_file(tmp_path / "layer.py")
+    assert verdict.is_correct, verdict

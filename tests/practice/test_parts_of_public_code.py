@@ -52,6 +52,7 @@ from tests.practice.public import (
     own_settings,
     own_training,
     pieces,
+    places_and_segments,
     records_and_experts,
     returned_changes,
     schedules,
@@ -90,6 +91,7 @@ EXPLAINED_BY_CALLERS = (
     descents_and_smoothing,
     added_counts,
     sizes_and_durations,
+    places_and_segments,
 )
 """Modules whose programs the rest of the file explains."""
 
@@ -198,6 +200,19 @@ def test_classes_that_only_choose_or_inherit_a_layer_need_no_verdict(tmp_path, t
     path = tmp_path / "learner.py"
     path.write_text(text + "\n\ndef relu(x):\n    return x.clamp(min=0)\n")
     assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
+def test_patches_of_images_need_no_verdict(tmp_path):
+    program = Program("ViTEmbeddings", "learned_positions", places_and_segments.PATCHES)
+    assert verdict_on(tmp_path, program, program.text) is None
+
+
+def test_squared_errors_and_random_starts_are_not_accused(tmp_path):
+    program = Program("compute_loss", "cross_entropy", places_and_segments.DESCENT)
+    assert verdict_on(tmp_path, program, program.text) is None
+    verdict = verdict_on(tmp_path, Program("linear_regression", "linear_regression", ""), places_and_segments.DESCENT)
+    assert verdict is not None
+    assert verdict.status == "could not run"
 
 
 def test_bases_that_subclasses_complete_need_no_verdict(tmp_path):

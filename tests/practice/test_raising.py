@@ -58,7 +58,7 @@ def test_an_exception_of_the_program_itself_is_no_mistake(tmp_path):
     assert checked(tmp_path, text)["softmax"].status == "could not run"
 
 
-UNWRITTEN = """
+UNWRITTEN = '''
     import numpy as np
 
     class LayerNorm:
@@ -77,14 +77,22 @@ UNWRITTEN = """
     def relu(x):
         every = ...
         return np.maximum(x[every], 0)
-"""
+
+    class KVCache:
+        def __init__(self, max_len):
+            pass
+
+        def update_and_fetch(self, key, value):
+            """Add a key and a value."""
+            pass
+'''
 
 
 def test_code_that_is_not_written_yet_is_no_mistake(tmp_path):
     found = checked(tmp_path, UNWRITTEN)
     causes = {name: [(cause.name, cause.line) for cause in each.causes] for name, each in found.items()}
-    assert causes == {"LayerNorm": [("unfinished", 7)], "softmax": [("unfinished", 14)], "relu": []}
-    assert [each.status for each in found.values()] == ["could not run", "could not run", "correct"]
+    assert causes == {"LayerNorm": [("unfinished", 7)], "softmax": [("unfinished", 14)], "relu": [], "KVCache": [("unfinished", 23)]}
+    assert [each.status for each in found.values()] == ["could not run", "could not run", "correct", "could not run"]
     assert all(each.repair is None for each in found.values())
 
 

@@ -52,7 +52,7 @@ from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.missing import absent_constants, absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.diagnosis.reading.unfinished import unfinished_line
+from headway.practice.diagnosis.reading.unfinished import mark_at, unfinished_line
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import EMPTY, Message
 from headway.practice.names import means
@@ -89,7 +89,8 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     line = None if verdict.is_correct else unfinished_line(subject)
     if line is None:
         return verdict
-    cause = Cause("unfinished", TEXTS["unfinished"].format(line=line), TEXTS["write_code"], EMPTY, line=line)
+    mark = mark_at(subject, line)
+    cause = Cause("unfinished", TEXTS["unfinished"].format(line=line, mark=mark), TEXTS["write_code"].format(mark=mark), EMPTY, line=line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 

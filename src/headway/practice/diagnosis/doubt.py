@@ -35,6 +35,7 @@ from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.named_probabilities import takes_probabilities_as_logits
 from headway.practice.diagnosis.nested import BECAUSE, uses_doubted
+from headway.practice.diagnosis.random_starts import starts_at_random
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.diagnosis.repair.text import replaced_text
@@ -125,6 +126,7 @@ def is_in_doubt(verdict: Verdict) -> bool:
         or _has_fixed_rows(verdict)
         or may_take_vectors(verdict)
         or filters_by_either(verdict)
+        or starts_at_random(verdict)
         or (verdict.repair is not None and proves_nothing(verdict.repair, verdict.trial, verdict.exercise))
     ):
         return True

@@ -69,6 +69,11 @@ OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
+LOSSES = ("cross_entropy", "next_token_loss")
+SQUARED = r"\*\* *2\b|\bsquare\(|\.pow\(2\)|\bmse"
+OF_CLASSES = r"(?i)log|softmax|entropy|prob|one_?hot|class(?! \w+[(:])|sigmoid|vocab|token"
+"""Patterns of the source of a squared error, and of a file that predicts classes."""
+
 NORMS = ("layer_norm", "rms_norm")
 T5_NORM = r"(?i)t5_?layer_?norm"
 """Pattern of the name of a norm without a bias: T5's, which subtracts no mean, or a layer norm."""
@@ -116,6 +121,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not is_of_byte_pairs(subject.file_source):
         return None
+    if not likely and _is_of_numbers(subject):
+        possible = [each for each in possible if each.name not in LOSSES]
     if not likely and re.search(ENCODES, subject.own_source):
         possible = [each for each in possible if each.name != "gpt2"]
     if is_of_codes(subject):
@@ -170,6 +177,11 @@ def _only_shows(subject: Subject) -> bool:
     """Return True for a function without operands and output that prints or asserts: an example of a part, or its test."""
     is_called_alone = inspect.isfunction(subject.value) and not inspect.signature(subject.value).parameters
     return is_called_alone and not returns_value(subject) and re.search(r"(?m)^\s+(print\(|assert\b)", subject.code) is not None
+
+
+def _is_of_numbers(subject: Subject) -> bool:
+    """Return True for a squared error in a file that predicts no classes, as of a linear regression."""
+    return re.search(SQUARED, _body(subject)) is not None and re.search(OF_CLASSES, subject.file_source) is None
 
 
 def _if_callable(subject: Subject, exercise: Exercise) -> Exercise | None:

@@ -225,6 +225,16 @@ COUNTS = optional(
 """A function that chooses the most frequent of counted pairs itself."""
 
 
+def _without_places(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of an output that has the places of the new token after them."""
+    is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 1 for each in answer)
+    return answer[0] if is_pair and [*answer[1]] == [place for place, each in enumerate(answer[0]) if each == inputs["new_id"]] else answer
+
+
+PLACES = optional(Convention(TEXTS["returns_places"], decode=_without_places, source=r"\breturn \(?\w+, *\w+"))
+"""A function that also returns where it merged, so that only the counts of the pairs around are updated."""
+
+
 def probes() -> tuple[Probe, ...]:
     """The pair in the middle, at both ends, in opposite order, in runs, and absent."""
     return (
@@ -247,7 +257,7 @@ EXERCISE = Exercise(
     roles=ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(FORMS, COUNTS),
+    conventions=(FORMS, COUNTS, PLACES),
     is_trained_through=False,
     may_write=True,
 )

@@ -104,7 +104,20 @@ def _at_last_position(inputs: Inputs) -> Inputs:
     return inputs | {"logits": numpy.stack([numpy.roll(rows, shift, axis=-1) for shift in (2, 1, 0)], axis=1)}
 
 
-GIVEN = optional(Convention(TEXTS["takes_probabilities"], changed(logits=softmax), role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
+OF_LOGARITHMS = r"log_?p"
+"""Pattern of the names of logarithms of probabilities."""
+
+GIVEN = optional(
+    Convention(
+        TEXTS["takes_probabilities"],
+        changed(logits=softmax),
+        role="logits",
+        named=rf"^(?!.*{OF_LOGARITHMS}).*(prob|\bps?$|dist|softmax|weights)",
+    ),
+    Convention(
+        TEXTS["takes_log_probabilities"], changed(logits=lambda logits: numpy.log(softmax(logits))), role="logits", named=OF_LOGARITHMS
+    ),
+)
 """Accepted inputs."""
 
 VOCABULARY = r"((n_?)?vocab(ulary)?(_?size)?|v)"

@@ -201,11 +201,7 @@ class Call:
             for name, value in arguments.items()
             if isinstance(value, list) or (isinstance(value, dict) and role_of[name].may_change) or role_of[name].name.startswith(NO_EFFECT)
         }
-        written = (
-            name
-            for name in lists
-            if is_written(name, source) or re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]= |{name}\.(pop|insert|update)\()", source)
-        )
+        written = (name for name in lists if any(_is_changed(each, source) for each in (name, *_elements(name, source))))
         return next((lists[name] for name in written), None)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
@@ -240,7 +236,15 @@ class Call:
         """Return required inputs that follow from the others: sizes and neutral operands."""
         required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
         known = {role.name: computed(derivation(role), inputs) for role in required if derivation(role) is not None}
-        return {name: value for name, value in known.items() if value is not None}
+        return {name: value for name, value in known.items() if value is not None} | self._filters_off(inputs)
+
+    def _filters_off(self, inputs: Inputs) -> Inputs:
+        """Return None for the required filters that may be None by their annotations, if an input has none of them: `top_k: int | None`."""
+        role_of = self.binding.role_of
+        filters = [each for each in self.parameters if each.name in role_of and role_of[each.name].off is not MISSING]
+        absent = [each for each in filters if self._is_required(each.name) and role_of[each.name].neutral is MISSING]
+        optional = [each for each in absent if re.search(r"\bNone\b|\bOptional\b", str(each.annotation))]
+        return {role_of[each.name].name: None for each in optional if role_of[each.name].name not in inputs}
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if the function has a parameter for every input, and an input for every required parameter."""
@@ -394,6 +398,19 @@ class Call:
 
 OFF_AS_WELL = {"top_k": (0,), "top_p": (0, 1)}
 """Roles of filters with further numbers that turn them off."""
+
+
+def _is_changed(name: str, source: str) -> bool:
+    """Return True if a function writes into an array, a list or a dict of a name, or removes elements of it."""
+    return (
+        is_written(name, source)
+        or re.search(rf"(?m)^\s+(del {name}\[|{name}\[.*\] [-+]= |{name}\.(pop|insert|update)\()", source) is not None
+    )
+
+
+def _elements(name: str, source: str) -> list[str]:
+    """Return the variables of loops over an operand: `for word in words`."""
+    return re.findall(rf"(?m)^\s+for (?:\w+, *)?(\w+) in (?:enumerate\()?{name}\)?:$", source)
 
 
 WORKS_IN_PLACE = r"\) *-> *None *:|\bin[- ]?place\b|原地|就地"

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import logging
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -181,8 +182,23 @@ def fields_read(subject: Subject, name: str) -> frozenset[str]:
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
-    """Return the fields of a variable that the file's code can do without: it reads them by getattr with a default, or asks for them by hasattr."""
-    return _optional_in(subject.file_source, name)
+    """Return the fields of a variable that the code can do without: it reads them by getattr with a default, or asks for them by hasattr.
+
+    The code is that of the file, and of the author's files whose classes the file makes.
+    """
+    made = {*re.findall(r"\b([A-Z]\w*)\(", subject.code)}
+    values = [vars(subject.module).get(each) for each in sorted(made)] if subject.module is not None else []
+    modules = {each.__module__: None for each in values if inspect.isclass(each) and is_learners(each.__module__)}
+    texts = [subject.file_source, *map(_text_of_module, modules)]
+    return frozenset(field for text in texts for field in _optional_in(text, name))
+
+
+def _text_of_module(name: str) -> str:
+    """Return the text of an imported module; none if its file is gone."""
+    try:
+        return inspect.getsource(sys.modules[name])
+    except (OSError, TypeError, KeyError):
+        return ""
 
 
 def groups_of_fields(subject: Subject, name: str) -> frozenset[str]:

@@ -22,8 +22,8 @@ INNER_WIDTH = "intermediate_size"
 MULTIPLE = r"\bassert +\(?(?:\w+\.)*(\w+) *% *(\d+) *== *0|\bif +\(?(?:\w+\.)*(\w+) *% *(\d+) *(?:(?:!=|>) *0)?\)?:\s*raise\b"
 """Pattern of code that refuses a size that is no multiple of a number."""
 
-TABLES = ("table", "position_table")
-"""Tables of positions; a class may have one row more, that of a class token."""
+TABLES = ("table", "position_table", "segment_table")
+"""Tables of positions and of segments; a class may have one row more, that of a class token or of padding."""
 
 
 def divisor_of(role: Role, source: str) -> int:

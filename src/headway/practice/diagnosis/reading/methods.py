@@ -145,14 +145,14 @@ def parts_of_tokenizers(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
 
     One whose constructor may take merges need not be trained, so a verdict on it does not hold for its training.
     """
-    own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef) and not _is_left_out(node)}
+    own = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef) and not is_left_out(node)}
     may_be_given = "__init__" in own and any(re.fullmatch(GIVEN_MERGES, name) for name in parameters_in(own["__init__"]))
     names = {"bpe_encode": ENCODING, "bpe_decode": DECODING} | ({} if may_be_given else {"bpe_train": TRAINING})
     found = {part: next((own[name] for name in called if name in own), None) for part, called in names.items()}
     return {part: node for part, node in found.items() if node is not None}
 
 
-def _is_left_out(method: ast.FunctionDef) -> bool:
+def is_left_out(method: ast.FunctionDef) -> bool:
     """Return True for a method without a body: `def encode(self, text): ...`."""
     return all(isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)) for each in method.body)
 

@@ -1,8 +1,9 @@
-"""Classes whose part is another layer: one of several that a text names, or the base, of which only the initial weights change."""
+"""Classes whose part is another layer: one of several that a text names, the base, of which only the initial weights change, or one of patches of images."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
@@ -19,13 +20,29 @@ COMPUTING = ("__init__", "forward", "__call__")
 
 def is_other_layer(node: ast.stmt) -> bool:
     """Return True for a class that needs no verdict, because another layer does what it does."""
-    return isinstance(node, ast.ClassDef) and (only_chooses(node) or only_inherits(node))
+    return isinstance(node, ast.ClassDef) and (only_chooses(node) or only_inherits(node) or embeds_patches(node))
 
 
 def only_inherits(node: ast.ClassDef) -> bool:
     """Return True for a class of a library's layer with other initial weights: `class NoInit(nn.Linear)` with `reset_parameters` alone."""
     is_derived = any(ast.unparse(base).rpartition(".")[2] in READY_MADE for base in node.bases)
     return is_derived and not any(isinstance(each, ast.FunctionDef) and each.name in COMPUTING for each in node.body)
+
+
+OF_PATCHES = r"(?i)patch"
+"""Pattern of the size of the patches of an image."""
+
+
+def embeds_patches(node: ast.ClassDef) -> bool:
+    """Return True for a class that projects the patches of images: `self.patches = nn.Conv2d(channels, width, patch_size, stride=patch_size)`."""
+    constructor = constructor_in(node)
+    made = (each for each in ast.walk(constructor) if isinstance(each, ast.Call)) if constructor is not None else ()
+    return any(ast.unparse(each.func).rpartition(".")[2] == "Conv2d" and re.search(OF_PATCHES, _sizes_in(each)) for each in made)
+
+
+def _sizes_in(call: ast.Call) -> str:
+    """Return the arguments of a convolution after its channels."""
+    return " ".join(ast.unparse(each) for each in (*call.args[2:], *(keyword.value for keyword in call.keywords)))
 
 
 def only_chooses(node: ast.ClassDef) -> bool:
