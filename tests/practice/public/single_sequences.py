@@ -225,7 +225,19 @@ class RotaryEmbedding(nn.Module):
 """
 """Positions have a row for each sequence; the mistake adds those of all sequences."""
 
+SCALED_LOGITS = """
+import torch
+
+next_logits = torch.tensor([2.5, 0.3, -1.2, 4.1])
+
+def softmax_with_temperature(logits, temperature):
+    return torch.softmax(logits / temperature, dim=0)
+
+flat = softmax_with_temperature(next_logits, 3.0)
+"""
+
 PROGRAMS = (
+    Program("softmax_with_temperature", "temperature", SCALED_LOGITS, (("logits / temperature", "logits * temperature"),)),
     Program(
         "RotaryEmbedding",
         "rotary_tables",

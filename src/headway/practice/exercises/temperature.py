@@ -105,7 +105,7 @@ EXERCISE = distributions.SAMPLER(
     mistakes=MISTAKES,
     conventions=(
         distributions.GIVEN,
-        (*distributions.ROWS, distributions.by_token(is_filter=False)),
+        (*distributions.ROWS, distributions.ALONG_FIRST, distributions.by_token(is_filter=False)),
         (*distributions.RETURNED[:2], distributions.TOKENS),
     ),
     recoveries=(temperature_recovery(TEXTS),),

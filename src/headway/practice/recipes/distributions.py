@@ -135,6 +135,19 @@ ROWS = optional(
 )
 """Single rows wrapped to a batch of one, for functions that reject single rows, and rows as the last positions of sequences."""
 
+ONE_LITERAL = r"\A(?![\s\S]*\[\s*\[)[\s\S]*\b(tensor|array)\(\s*\[ *-?[\d.]"
+"""Pattern of the source of a file whose only literal arrays are vectors."""
+
+ALONG_FIRST = Convention(
+    TEXTS["one_row"],
+    lambda inputs: inputs if inputs["logits"].ndim == 1 else None,
+    lambda answer, inputs: answer,
+    role="logits",
+    source=r"softmax\([^\n]*\b(dim|axis) *= *0\b",
+    file_source=ONE_LITERAL,
+)
+"""A function of one row, whose only axis is the first: `torch.softmax(scaled_logits, dim=0)`."""
+
 BY_TOKEN = r"\A\s*def \w+\(\s*(?P<given>\w+)[\s\S]*\b(?P=given)\.(items|values)\(\)"
 """Pattern of the source of a function that goes through the items of its first operand: a dict of numbers by token."""
 
