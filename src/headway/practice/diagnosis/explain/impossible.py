@@ -188,6 +188,46 @@ def _of_attribute(file: File, node: ast.expr) -> Iterator[Impossible]:
     yield _raising(file.subject, TypeError(f"{array}.{name} is no method"), node, written)
 
 
+def _of_tensor(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a method of a tensor of PyTorch that is a slip of one that tensors have: `scores.mask_fill(mask, value)` for `scores = q @ k.mT`."""
+    torch = _root_module(file, "torch")
+    if torch is None or not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return
+    name, array = node.func.attr, node.func.value
+    if hasattr(torch.Tensor, name) or not _is_tensor(file, array):
+        return
+    known = [each for each in dir(torch.Tensor) if not each.startswith("_")]
+    near = difflib.get_close_matches(name, known, 1, LIKENESS)
+    if near:
+        written = f"{ast.unparse(array)}.{near[0]}({', '.join(map(ast.unparse, [*node.args, *node.keywords]))})"
+        yield _raising(file.subject, AttributeError(f"'Tensor' object has no attribute '{name}'"), node, written)
+
+
+def _is_tensor(file: File, node: ast.expr) -> bool:
+    """Return True for a call of a function of PyTorch, a product by `@`, what arithmetic makes of these, and a name that the file gives no other value."""
+    match node:
+        case ast.Call(ast.Attribute(owner, name)):
+            module = _module(file, owner)
+            return module is not None and (module.__name__, name) in OF_SCORES
+        case ast.BinOp(left, op, right):
+            return isinstance(op, ast.MatMult) or (isinstance(op, ast.Mult | ast.Div) and (_is_tensor(file, left) or _is_tensor(file, right)))
+        case ast.Name(name):
+            stores = [each for each in file.nodes if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)]
+            assigned = [each for each in file.nodes if isinstance(each, ast.Assign) and len(each.targets) == 1 and each.targets[0] in stores]
+            is_taken = any(isinstance(each, ast.arg) and each.arg == name for each in file.nodes)
+            others = [each for each in assigned if not _reads(each.value, name)]
+            return not is_taken and len(assigned) == len(stores) and bool(others) and all(_is_tensor(file, each.value) for each in others)
+    return False
+
+
+def _reads(node: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+
+
+OF_SCORES = {("torch", name) for name in ("matmul", "bmm", "einsum", "softmax", "tril", "triu", "ones", "zeros", "exp", "sqrt", "cat")}
+"""Functions of PyTorch that return a tensor, whatever they are given."""
+
+
 def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield a call of the file's own function, class or layer with arguments that it does not take."""
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
@@ -502,6 +542,7 @@ WAYS = (
     _with_point,
     _absent_in_base,
     _of_attribute,
+    _of_tensor,
     _with_other_arguments,
     _of_booleans,
     _of_number,

@@ -94,6 +94,7 @@ CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features
 
 OF_FACTORY = (
     r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
+    r"|\A\w+ *= *lambda [^:\n]*: *(?:\w+\.)+(?!Tensor|Array)[A-Z]\w*[a-z]\w*\((?!.*\)\()"
     r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
     r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
     r"|-> *['\"]?(?:\w+\.)*(?!\w*(?:Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)(?P<made>[A-Z]\w*[a-z]\w*)\b['\"]?:(?s:.)*\breturn (?:\w+\.)*(?P=made)\("
