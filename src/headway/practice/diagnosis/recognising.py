@@ -19,7 +19,9 @@ from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import (
+    BY_CHARACTER,
     BYTE_PAIRS,
+    CALLS_GENERATE,
     CLASSIFIER,
     DECODING,
     ENCODING,
@@ -99,6 +101,10 @@ def recognised(subject: Subject) -> Exercise | None:
     means = next(iter(fitting(subject.short_name)[0]), "")
     if means in READ_BY:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
+    if means == "bpe_encode" and inspect.isfunction(subject.value) and re.search(BY_CHARACTER, subject.code):
+        return None
+    if means == "generate" and inspect.isfunction(subject.value) and re.search(CALLS_GENERATE, subject.code):
+        return _first_correct(subject, ("generate",))
     if means == "merge_pair" and any(map(learns_merges, parsed(subject.own_source).body)):
         return _first_correct(subject, ("bpe_train",))
     if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):

@@ -207,3 +207,24 @@ def test_kinds_of_values_that_no_function_takes_are_found(tmp_path, name, right,
 def test_a_tensor_that_a_name_of_a_loop_may_hold_is_not_accused(tmp_path):
     text = OF_KINDS.replace("for position in range(length)", "for position in torch.arange(length)")
     assert found_in(tmp_path, text, "table") == []
+
+
+OF_TENSORS = """
+import torch
+
+def attention(q, k, v, mask, cache):
+    scores = torch.matmul(q, k.transpose(-2, -1)) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(mask, -1e9)
+    cache.updates(k)
+    return torch.softmax(scores, dim=-1) @ v
+"""
+
+
+def test_a_slip_in_a_method_of_a_tensor_is_found(tmp_path):
+    pytest.importorskip("torch")
+    assert not found_in(tmp_path, OF_TENSORS, "attention")
+    (found,) = found_in(tmp_path, OF_TENSORS.replace("scores.masked_fill", "scores.mask_fill"), "attention")
+    assert found.written == "scores.masked_fill(mask, -1000000000.0)"
+    assert not found_in(tmp_path, OF_TENSORS.replace("scores.masked_fill", "cache.mask_fill"), "attention")
+    other = OF_TENSORS.replace("scores = torch.matmul", "scores = cache.scores(mask)\n    scores = torch.matmul")
+    assert not found_in(tmp_path, other.replace("scores.masked_fill", "scores.mask_fill"), "attention")
