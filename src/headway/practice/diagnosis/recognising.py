@@ -17,6 +17,7 @@ from headway.practice.diagnosis.classes.made import copies_layer
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.explain.impossible import raises_in_call
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import (
     BY_CHARACTER,
@@ -149,6 +150,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
     if inspect.isclass(subject.value) and raises_when_made(subject) is not None:  # each attempt would make it as far as that
         return next(iter(likely), None)
+    if likely and raises_in_call(subject) is not None:
+        return likely[0]
     block = as_form(subject) if inspect.isclass(subject.value) and parts_of_block(subject.short_name) else None
     if block is not None:
         return block
