@@ -99,4 +99,41 @@ def sinusoidal_positions(length, width, base_wavelength=1e4):
 """,
         (("(angles.sin(), angles.cos())", "(angles.cos(), angles.sin())"),),
     ),
+    Program(
+        "multi_query_attention",
+        "grouped_query_attention",
+        """
+import torch
+from torch.nn import functional as F
+
+
+def shared(heads, num_copies):
+    batch, num_heads, length, width = heads.shape
+    return heads[:, :, None].expand(batch, num_heads, num_copies, length, width).reshape(batch, -1, length, width)
+
+
+def grouped(q, k, v, n_heads, n_kv_heads, causal=True):
+    copies = n_heads // n_kv_heads
+    return F.scaled_dot_product_attention(q, shared(k, copies), shared(v, copies), is_causal=causal)
+
+
+def multi_query_attention(q, k, v, causal=True):
+    return grouped(q, k, v, q.shape[1], 1, causal)
+""",
+        (("shared(v, copies)", "shared(v * 2, copies)"),),
+    ),
+    Program(
+        "grouped_query_attention",
+        "grouped_query_attention",
+        """
+import torch
+
+
+def grouped_query_attention(q, k, v, n_heads, n_kv_heads):
+    copies = n_heads // n_kv_heads
+    k, v = k.repeat_interleave(copies, dim=-3), v.repeat_interleave(copies, dim=-3)
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1) @ v
+""",
+        (("v.repeat_interleave(copies, dim=-3)", "v.repeat(1, copies, 1, 1)"),),
+    ),
 )
