@@ -92,8 +92,8 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\
 CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
 """Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
 
-BY_CHARACTER = r"(?s)\A(?!.*(merge|pair|rank|while)).*\[\w+\[(\w+)\] for \2 in \w+\]"
-"""Pattern of the source of a function that looks up each character, and merges nothing: it is no encoding with byte pairs."""
+BY_CHARACTER = r"\A\w+ *= *lambda \w+: *\[\w+\[(\w+)\] for \1 in \w+\]"
+"""Pattern of an expression that looks up each character, and merges nothing: it is no encoding with byte pairs."""
 
 CALLS_GENERATE = r"(?<![.\w])(?!self\.)\w+\.generate\("
 """Pattern of the source of a function that lets a model generate by itself."""
