@@ -124,7 +124,7 @@ MERGED = optional(
 
 def _of_one_key_head(inputs: Inputs) -> Inputs | None:
     """Return projected operands with a single key head; None for others."""
-    key = inputs.get("key")
+    key: Any = inputs.get("key")
     return inputs if "query_weight" not in inputs and numpy.ndim(key) > 2 and key.shape[-3] == 1 else None
 
 
