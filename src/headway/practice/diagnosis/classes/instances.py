@@ -108,7 +108,8 @@ class InstanceCall(Call):
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
-        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
+        prefixes = (CONSTRUCTOR_PREFIX,) if self.has_weights else (CONSTRUCTOR_PREFIX, CONFIG_PREFIX)
+        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(prefixes)}
         ways = {
             role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of or self._derivation(name)
             for name, role in self.binding.role_of.items()
