@@ -62,6 +62,7 @@ from tests.practice.public import (
     stacks,
     static_methods,
     switches,
+    tables_and_layers,
     texts,
     tokenizers,
     tokens_and_words,
@@ -92,6 +93,7 @@ EXPLAINED_BY_CALLERS = (
     added_counts,
     sizes_and_durations,
     places_and_segments,
+    tables_and_layers,
 )
 """Modules whose programs the rest of the file explains."""
 
@@ -226,6 +228,18 @@ def test_functions_that_learn_merges_need_no_verdict_under_the_name_of_a_merge(t
     path = tmp_path / "learner.py"
     path.write_text(bases_and_options.LEARNS)
     assert not [each for each in check_file(path) if each.exercise == "merge_pair"]
+
+
+def test_encodings_by_character_need_no_verdict_next_to_merges(tmp_path):
+    program = Program("encode", "bpe_encode", tables_and_layers.BY_CHARACTER)
+    assert verdict_on(tmp_path, program, program.text) is None
+
+
+def test_functions_that_make_layers_need_no_verdict(tmp_path):
+    pytest.importorskip("flax")
+    path = tmp_path / "learner.py"
+    path.write_text(tables_and_layers.MAKES_LAYERS)
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
 
 
 USES = ("second_loop_empty", "prompt_not_cached", "first_pass_unmasked")

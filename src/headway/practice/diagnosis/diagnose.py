@@ -45,7 +45,7 @@ from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
-from headway.practice.diagnosis.explain.impossible import impossible
+from headway.practice.diagnosis.explain.impossible import impossible, raises_in_call
 from headway.practice.diagnosis.explain.of_use import cause_of_use
 from headway.practice.diagnosis.explain.own_parts import own_parts_cause
 from headway.practice.diagnosis.explain.undefined import undefined
@@ -98,6 +98,9 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict on a subject; a class that may be several parts is first compared with each of them, likeliest first."""
     from headway.practice.exercises import exercise as by_name
 
+    raising = raises_in_call(subject)
+    if raising is not None:  # under each of the conventions
+        return Verdict(subject.name, exercise.name, subject.line, "wrong", (raising,), title=exercise.title)
     candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
         first: Verdict | None = None

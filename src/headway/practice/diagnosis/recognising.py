@@ -17,9 +17,12 @@ from headway.practice.diagnosis.classes.made import copies_layer
 from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.explain.impossible import raises_in_call
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.reading.methods import (
+    BY_CHARACTER,
     BYTE_PAIRS,
+    CALLS_GENERATE,
     CLASSIFIER,
     DECODING,
     ENCODING,
@@ -104,6 +107,10 @@ def recognised(subject: Subject) -> Exercise | None:
     means = next(iter(fitting(subject.short_name)[0]), "")
     if means in READ_BY:
         return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
+    if means == "bpe_encode" and inspect.isfunction(subject.value) and re.search(BY_CHARACTER, subject.code):
+        return None
+    if means == "generate" and inspect.isfunction(subject.value) and re.search(CALLS_GENERATE, subject.code):
+        return _first_correct(subject, ("generate",))
     if means == "merge_pair" and any(map(learns_merges, parsed(subject.own_source).body)):
         return _first_correct(subject, ("bpe_train",))
     if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):
@@ -150,6 +157,8 @@ def recognised(subject: Subject) -> Exercise | None:
         likely, possible = ([each for each in group if each.name not in ("rotary", "rotary_tables")] for group in (likely, possible))
     if inspect.isclass(subject.value) and raises_when_made(subject) is not None:  # each attempt would make it as far as that
         return next(iter(likely), None)
+    if likely and raises_in_call(subject) is not None:
+        return likely[0]
     block = as_form(subject) if inspect.isclass(subject.value) and parts_of_block(subject.short_name) else None
     if block is not None:
         return block

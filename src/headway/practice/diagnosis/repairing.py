@@ -166,7 +166,8 @@ def with_repair(
     if type(error) is NameError and error.name in LIBRARIES and len(re.findall(rf"\b{error.name}\.", subject.code)) > MOST_CHANGES:
         return verdict  # an import is missing, which no change of the subject adds
     raising = impossibles(subject) if any(name.startswith("raises_") for name in names) else []
-    if any(isinstance(each.node, ast.stmt) or each.cause.line in {cause.line for cause in verdict.causes} for each in raising):
+    lines = {cause.line for cause in verdict.causes}
+    if any(isinstance(each.node, ast.stmt) or each.cause.line in lines or verdict.status == "could not run" for each in raising):
         return _with_meant(verdict, subject, exercise, raising)
     used = [each for each in callees if each[0].name in used_names(subject) and _keeps_lines(each[1])]
     repaired = _with_edits(subject, used) if used else None

@@ -107,11 +107,29 @@ def _merged_of_one_length(inputs: Inputs) -> Inputs | None:
     return merged if merged is not None and inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
 
 
+def _with_numbers(inputs: Inputs) -> Inputs | None:
+    """Return projected operands with the numbers of their heads; None for inputs with weights."""
+    if "query_weight" in inputs or numpy.ndim(inputs["query"]) < 3:
+        return None
+    return inputs | {"num_heads": inputs["query"].shape[-3], "num_kv_heads": inputs["key"].shape[-3]}
+
+
 MERGED = optional(
+    Convention(encode=_with_numbers, role="num_kv_heads", without="query_weight"),
     Convention(TEXTS["merged"], _merged, _split, role="num_kv_heads", without="query_weight"),
     Convention(TEXTS["merged_of_one_length"], _merged_of_one_length, _split, role="num_kv_heads", without="query_weight"),
 )
 """Heads of projected operands on an axis of their own, or side by side."""
+
+
+def _of_one_key_head(inputs: Inputs) -> Inputs | None:
+    """Return projected operands with a single key head; None for others."""
+    key: Any = inputs.get("key")
+    return inputs if "query_weight" not in inputs and numpy.ndim(key) > 2 and key.shape[-3] == 1 else None
+
+
+NAMED_MULTI_QUERY = r"(?i)\A\s*(@.*\s+)*def \w*(multi_?query|mqa)\w*\("
+"""Pattern of the source of a function of the name of multi-query attention."""
 
 MULTI_QUERY = optional(
     Convention(
@@ -119,7 +137,8 @@ MULTI_QUERY = optional(
         lambda inputs: without_operands(inputs, "num_kv_heads") if inputs.get("num_kv_heads") == 1 else None,
         role="num_heads",
         without="num_kv_heads",
-    )
+    ),
+    Convention(TEXTS["multi_query"], _of_one_key_head, role="query", without="num_kv_heads", source=NAMED_MULTI_QUERY),
 )
 """A function with an argument for the number of key-value heads, or without one."""
 
@@ -186,6 +205,8 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "heads of another size, masked", draw.itself(2, 5, 10) | weights(10, 12, 4, output=10) | two | {"mask": MASK}, OF_OTHER_HEADS
         ),
+        Probe("heads, one key head, one length", heads(5, 5, 4, 1), BATCH),
+        Probe("heads, one key head, causal", heads(5, 5, 6, 1, head_dim=8) | {"is_causal": True}, BATCH),
     )
 
 

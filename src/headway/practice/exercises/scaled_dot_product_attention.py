@@ -278,6 +278,12 @@ AXES = optional(
 )
 
 
+def _width_of_heads(inputs: Inputs) -> int | None:
+    """Return the width of all heads together; None for operands without heads."""
+    query = inputs["query"]
+    return query.shape[-3] * query.shape[-1] if query.ndim > 2 else None
+
+
 def _of_one_length(inputs: Inputs) -> Inputs | None:
     """Return the inputs without a flag for causal attention if there are as many queries as keys, or None."""
     return without_operands(inputs, "is_causal") if inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
@@ -329,6 +335,7 @@ EXERCISE = Exercise(
         ROLES.size("head_dim", extent("query", -1)),
         ROLES.size("value_dim", extent("value", -1)),
         ROLES.size("num_heads", extent("query", -3)),
+        ROLES.size("hidden_size", extent("query", -1), size_override=(("num_heads",), _width_of_heads)),
         ROLES.size("temperature", lambda inputs: inputs["query"].shape[-1] ** 0.5),
         ROLES("dropout", neutral=0.0),
     ),

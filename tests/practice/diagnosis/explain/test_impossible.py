@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from headway.practice.diagnosis.classes.flax_modules import subjects_in
-from headway.practice.diagnosis.explain.impossible import impossibles
+from headway.practice.diagnosis.explain.impossible import impossibles, raises_in_call
 from headway.practice.diagnosis.files import load_definitions
 
 TORCH = """
@@ -40,12 +40,16 @@ class Layer(nn.Module):
 """
 
 
-def found_in(tmp_path, text, name):
+def subject_of(tmp_path, text, name):
     path = tmp_path / "learner.py"
     path.write_text(textwrap.dedent(text))
     module = load_definitions(path, path.read_text())
     (subject,) = [each for each in subjects_in(module, path.read_text()) if each.name == name]
-    return impossibles(subject)
+    return subject
+
+
+def found_in(tmp_path, text, name):
+    return impossibles(subject_of(tmp_path, text, name))
 
 
 @pytest.mark.parametrize("name", ["Attention", "Layer"])
@@ -207,3 +211,48 @@ def test_kinds_of_values_that_no_function_takes_are_found(tmp_path, name, right,
 def test_a_tensor_that_a_name_of_a_loop_may_hold_is_not_accused(tmp_path):
     text = OF_KINDS.replace("for position in range(length)", "for position in torch.arange(length)")
     assert found_in(tmp_path, text, "table") == []
+
+
+OF_TENSORS = """
+import torch
+
+def attention(q, k, v, mask, cache):
+    scores = torch.matmul(q, k.transpose(-2, -1)) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(mask, -1e9)
+    cache.updates(k)
+    return torch.softmax(scores, dim=-1) @ v
+"""
+
+
+def test_a_slip_in_a_method_of_a_tensor_is_found(tmp_path):
+    pytest.importorskip("torch")
+    assert not found_in(tmp_path, OF_TENSORS, "attention")
+    (found,) = found_in(tmp_path, OF_TENSORS.replace("scores.masked_fill", "scores.mask_fill"), "attention")
+    assert found.written == "scores.masked_fill(mask, -1000000000.0)"
+    assert not found_in(tmp_path, OF_TENSORS.replace("scores.masked_fill", "cache.mask_fill"), "attention")
+    other = OF_TENSORS.replace("scores = torch.matmul", "scores = cache.scores(mask)\n    scores = torch.matmul")
+    assert not found_in(tmp_path, other.replace("scores.masked_fill", "scores.mask_fill"), "attention")
+
+
+UNCALLED = """
+import torch
+from torch import nn
+
+class Joined(nn.Module):
+    def forward(self, x, flag=False):
+        if flag:
+            x = x.relu()
+        y = x.transpose(1, 2).contiguous().view(len(x), -1)
+        return y
+"""
+
+
+def test_a_method_that_is_not_called_raises_in_every_call(tmp_path):
+    pytest.importorskip("torch")
+    assert not found_in(tmp_path, UNCALLED, "Joined")
+    wrong = UNCALLED.replace("contiguous()", "contiguous")
+    (found,) = found_in(tmp_path, wrong, "Joined")
+    assert found.written == "x.transpose(1, 2).contiguous().view"
+    assert raises_in_call(subject_of(tmp_path, wrong, "Joined")) == found.cause
+    assert raises_in_call(subject_of(tmp_path, UNCALLED.replace("x.relu()", "x.relu.view(1)"), "Joined")) is None
+    assert raises_in_call(subject_of(tmp_path, wrong.replace("x = x.relu()", "return x"), "Joined")) is None

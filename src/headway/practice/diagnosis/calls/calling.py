@@ -28,6 +28,7 @@ from headway.practice.diagnosis.calls.binding import (
     derivation,
 )
 from headway.practice.diagnosis.calls.compare import as_numbers
+from headway.practice.diagnosis.calls.given_layers import as_layer, given_layers
 from headway.practice.diagnosis.calls.given_outputs import is_written, zeros_for_output
 from headway.practice.diagnosis.calls.jax_on_numpy import jax_array
 from headway.practice.diagnosis.calls.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
@@ -369,7 +370,15 @@ class Call:
 
     def _argument(self, name: str, value: Any) -> Any:
         """Return a value as the argument with that name."""
-        return self._converted(value)
+        converted = self._converted(value)
+        is_matrix = name in self.layers_given and getattr(converted, "ndim", 0) == 2
+        return as_layer(converted, self.binding.role_of[name]) if is_matrix else converted
+
+    @cached_property
+    def layers_given(self) -> set[str]:
+        """The parameters of a function of PyTorch that take layers in place of their weights."""
+        is_function = self.library == "torch" and inspect.isfunction(self.subject.value)
+        return given_layers(self.subject, self.binding.role_of) if is_function else set()
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""

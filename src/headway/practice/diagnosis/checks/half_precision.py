@@ -26,9 +26,9 @@ LARGEST = {"float16": "65504", "bfloat16": "3.4e38"}
 def half_precision_note(call: Call, encoded: Inputs) -> Message | None:
     """Return a note on a correct function's half-precision outputs, or None if they are accurate.
 
-    Classes are not checked: their weights have the dtype they were created in.
+    Classes and functions of layers are not checked: their weights have the dtype they were created in.
     """
-    if call.is_wide or isinstance(call, InstanceCall):
+    if call.is_wide or isinstance(call, InstanceCall) or call.layers_given:
         return None
     for dtype in ("bfloat16", "float16"):
         small = _in(dtype, call, call.arguments(encoded))

@@ -53,7 +53,7 @@ from headway.practice.diagnosis.classes.state_dict import GivenWeight, StateDict
 from headway.practice.diagnosis.classes.submodules import GivenLinear, Submodule, is_called
 from headway.practice.diagnosis.classes.unrotated import leave_out, rotations
 from headway.practice.diagnosis.classes.variables import global_values, globals_set
-from headway.practice.diagnosis.classes.widening import INNER_WIDTH, divisor_of
+from headway.practice.diagnosis.classes.widening import INNER_WIDTH, divisor_of, give_room
 from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wire_blocks
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
@@ -108,7 +108,8 @@ class InstanceCall(Call):
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
-        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
+        prefixes = (CONSTRUCTOR_PREFIX,) if self.has_weights else (CONSTRUCTOR_PREFIX, CONFIG_PREFIX)
+        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(prefixes)}
         ways = {
             role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of or self._derivation(name)
             for name, role in self.binding.role_of.items()
@@ -374,6 +375,7 @@ class InstanceCall(Call):
                 shared = self.subject.once("shared caches", lambda: shared_caches(self.subject))
                 refill(shared)
                 instance = self._constructed(constructor, config_values, arguments)
+                give_room(slots_of(instance, self.subject.value.__module__))
                 self.tables[id(instance)] = instance, [(held, dict(held)) for held, _ in shared]
             except Exception as error:
                 if not isinstance(error, TookTooLongError):  # there may be more time later

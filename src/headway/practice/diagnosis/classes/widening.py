@@ -22,6 +22,9 @@ INNER_WIDTH = "intermediate_size"
 MULTIPLE = r"\bassert +\(?(?:\w+\.)*(\w+) *% *(\d+) *== *0|\bif +\(?(?:\w+\.)*(\w+) *% *(\d+) *(?:(?:!=|>) *0)?\)?:\s*raise\b"
 """Pattern of code that refuses a size that is no multiple of a number."""
 
+ROOM = 64
+"""Inner width of a feed-forward whose own is rounded down to 0, as 8/3 of a small width to a multiple of 64 is."""
+
 TABLES = ("table", "position_table", "segment_table")
 """Tables of positions and of segments; a class may have one row more, that of a class token or of padding."""
 
@@ -39,6 +42,15 @@ def _divisors(source: str) -> list[tuple[str, int]]:
 def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
     """Return the inputs with the weights that the arrays have room for, filled with zeros."""
     return _with_rows(slots, _with_inner_width(slots, inputs))
+
+
+def give_room(slots: Sequence[Slot]) -> None:
+    """Give ROOM units to arrays of PyTorch that have none because a class rounds its inner width down to 0."""
+    empty = [slot for slot in slots if 0 in slot.shape and hasattr(slot.array, "data") and hasattr(slot.array, "new_zeros")]
+    matrices = [slot.shape for slot in empty if len(slot.shape) == 2]
+    if {shape[::-1] for shape in matrices} & {*matrices}:
+        for slot in empty:
+            slot.array.data = slot.array.new_zeros([size or ROOM for size in slot.shape])
 
 
 def _with_rows(slots: Sequence[Slot], inputs: Inputs) -> Inputs:

@@ -90,6 +90,32 @@ def _impossibles(subject: Subject) -> list[Impossible]:
     return sorted([*_unannotated(file, tree), *_misnamed_constructor(file, tree), *in_calls], key=lambda each: each.cause.line or 0)
 
 
+def raises_in_call(subject: Subject) -> Cause | None:
+    """Return the cause of the first expression that raises in every call of a function, or of an instance of a class; None if a call may pass without it."""
+    tree = definitions(parsed(subject.text)).get(subject.name)
+    if isinstance(tree, ast.ClassDef):
+        bodies = [each.body for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "forward", "__call__")]
+    else:
+        bodies = [tree.body] if isinstance(tree, ast.FunctionDef) else []
+    always = [statement for body in bodies for statement in _always_run(body)]
+    return next((each.cause for each in impossibles(subject) if any(each.node in ast.walk(statement) for statement in always)), None)
+
+
+def _always_run(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a body that run as a whole whenever it runs."""
+    for statement in body:
+        inner = [*ast.walk(statement)]
+        if isinstance(statement, PLAIN_STATEMENTS) and not any(isinstance(each, IN_PART) for each in inner):
+            yield statement
+        if any(isinstance(each, ast.Return | ast.Yield | ast.YieldFrom | ast.Raise) for each in inner):
+            return
+
+
+PLAIN_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+IN_PART = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+"""Statements without others in them, and expressions of which a part may not run."""
+
+
 def _raising(subject: Subject, error: Exception, node: ast.expr, written: str) -> Impossible:
     place = TEXTS["at_line"].format(written=line_in(subject, node.lineno))
     says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
@@ -186,6 +212,68 @@ def _of_attribute(file: File, node: ast.expr) -> Iterator[Impossible]:
     array, arguments = ast.unparse(node.func.value), ", ".join(map(ast.unparse, node.args))
     written = ATTRIBUTES[name].format(array=array, arguments=arguments)
     yield _raising(file.subject, TypeError(f"{array}.{name} is no method"), node, written)
+
+
+def _of_tensor(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield a method of a tensor of PyTorch that is a slip of one that tensors have: `scores.mask_fill(mask, value)` for `scores = q @ k.mT`."""
+    torch = _root_module(file, "torch")
+    if torch is None or not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return
+    name, array = node.func.attr, node.func.value
+    if hasattr(torch.Tensor, name) or not _is_tensor(file, array):
+        return
+    known = [each for each in dir(torch.Tensor) if not each.startswith("_")]
+    near = difflib.get_close_matches(name, known, 1, LIKENESS)
+    if near:
+        written = f"{ast.unparse(array)}.{near[0]}({', '.join(map(ast.unparse, [*node.args, *node.keywords]))})"
+        yield _raising(file.subject, AttributeError(f"'Tensor' object has no attribute '{name}'"), node, written)
+
+
+ONLY_METHODS = ("contiguous", "clone", "detach", "squeeze", "unsqueeze", "transpose", "permute", "flatten", "float", "softmax")
+"""Methods of arrays, which no other kind of value has as an attribute with attributes of its own."""
+
+
+def _of_uncalled_method(file: File, node: ast.expr) -> Iterator[Impossible]:
+    """Yield an attribute of a method that is not called: `x.contiguous.view(2, -1)`."""
+    match node:
+        case ast.Attribute(ast.Attribute(array, method) as uncalled, name) if method in ONLY_METHODS and not name.startswith("_"):
+            is_own = any(
+                getattr(each, "name", None) == method
+                or (isinstance(each, ast.Attribute) and each.attr == method and not isinstance(each.ctx, ast.Load))
+                for each in file.nodes
+            )
+            if not is_own and _root_module(file, "torch") is not None and _module(file, array) is None:
+                error = AttributeError(f"the method '{method}' has no attribute '{name}'")
+                yield _raising(file.subject, error, node, f"{ast.unparse(uncalled)}().{name}")
+
+
+def _is_tensor(file: File, node: ast.expr) -> bool:
+    """Return True for a call of a function of PyTorch, a product by `@`, what arithmetic makes of these, and a name that the file gives no other value."""
+    match node:
+        case ast.Call(ast.Attribute(owner, name)):
+            module = _module(file, owner)
+            return module is not None and (module.__name__, name) in OF_SCORES
+        case ast.BinOp(left, op, right):
+            return isinstance(op, ast.MatMult) or (
+                isinstance(op, ast.Mult | ast.Div) and (_is_tensor(file, left) or _is_tensor(file, right))
+            )
+        case ast.Name(name):
+            stores = [each for each in file.nodes if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)]
+            assigned = [
+                each for each in file.nodes if isinstance(each, ast.Assign) and len(each.targets) == 1 and each.targets[0] in stores
+            ]
+            is_taken = any(isinstance(each, ast.arg) and each.arg == name for each in file.nodes)
+            others = [each for each in assigned if not _reads(each.value, name)]
+            return not is_taken and len(assigned) == len(stores) and bool(others) and all(_is_tensor(file, each.value) for each in others)
+    return False
+
+
+def _reads(node: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+
+
+OF_SCORES = {("torch", name) for name in ("matmul", "bmm", "einsum", "softmax", "tril", "triu", "ones", "zeros", "exp", "sqrt", "cat")}
+"""Functions of PyTorch that return a tensor, whatever they are given."""
 
 
 def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
@@ -502,6 +590,8 @@ WAYS = (
     _with_point,
     _absent_in_base,
     _of_attribute,
+    _of_tensor,
+    _of_uncalled_method,
     _with_other_arguments,
     _of_booleans,
     _of_number,

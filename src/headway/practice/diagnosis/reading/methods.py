@@ -92,8 +92,15 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\
 CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
 """Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
 
+BY_CHARACTER = r"\A\w+ *= *lambda \w+: *\[\w+\[(\w+)\] for \1 in \w+\]"
+"""Pattern of an expression that looks up each character, and merges nothing: it is no encoding with byte pairs."""
+
+CALLS_GENERATE = r"(?<![.\w])(?!self\.)\w+\.generate\("
+"""Pattern of the source of a function that lets a model generate by itself."""
+
 OF_FACTORY = (
     r"\breturn (functools\.)?partial\(|(\breturn|\blambda \*[^:\n]*:) +\w+\.[A-Z]\w*\(\*\w+|\breturn +(\w+\.)*Module(Dict|List)\("
+    r"|\A\w+ *= *lambda [^:\n]*: *(?:\w+\.)+(?!Tensor|Array)[A-Z]\w*[a-z]\w*\((?!.*\)\()"
     r"|== *['\"]\w+['\"]: *\n? +return +(\w+\.)*(?!Tensor|Value|Variable)[A-Z]\w*[a-z]\w*\("
     r"|\bdef (build|create|make|get)_\w+\((?s:.)*\breturn (?!\w*(Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)[A-Z]\w*[a-z]\w*\("
     r"|-> *['\"]?(?:\w+\.)*(?!\w*(?:Tensor|Array|Parameter|Variable|Value|Matrix|Counter|Merge)\b)(?P<made>[A-Z]\w*[a-z]\w*)\b['\"]?:(?s:.)*\breturn (?:\w+\.)*(?P=made)\("
