@@ -106,7 +106,14 @@ def test_a_function_without_arrays_answers_in_the_library_of_like(name, library)
 
 
 def test_every_function_is_tried_in_every_library():
-    without_arrays = {"clipping_factor", "cosine_schedule", "longrope_magnitude", "yarn_magnitude"}  # a number out
+    without_arrays = {
+        "clipping_factor",
+        "cosine_schedule",
+        "linear_schedule",
+        "longrope_magnitude",
+        "noam_schedule",
+        "yarn_magnitude",
+    }  # a number out
     assert set(ON_ARRAYS) | set(FROM_LIKE) | without_arrays == FUNCTIONS.keys()
 
 

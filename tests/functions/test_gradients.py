@@ -60,7 +60,7 @@ def test_everything_that_is_trained_through_is_here():
     not_trained_through = {
         "adam_step", "add_logit_bias", "apply_mask", "causal_mask", "clipping_factor", "cosine_schedule", "forbid_repeated_ngrams", "forbid_tokens", "force_tokens",
         "gated_delta_rule",  # returns two arrays: its own file has the test
-        "gradient_descent", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical",
+        "gradient_descent", "linear_schedule", "noam_schedule", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical",
         "learned_positions", "merge_heads", "padding_mask", "penalize_occurrence", "penalize_repetition",
         "project_keys_and_values",  # the first half of multi_head_attention
         "relative_position_buckets", "residual", "rotary_cos_sin", "rotate_half",

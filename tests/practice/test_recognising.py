@@ -776,7 +776,7 @@ def clip_grads(grads, limit):
     "text",
     [
         "import math\ndef get_lr(step, total, lr):\n    return lr * step / 80 if step < 80 else lr * (1 + math.cos(math.pi * step / total)) / 2\n",
-        "def get_lr(step, d_model, warmup):\n    return d_model ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)\n",
+        "def get_lr(step, total, lr):\n    return lr * (1 - step / total) ** 0.9\n",
         "import math\ndef cosine_scheduler(high, low, epochs):\n    return [low + (high - low) * (1 + math.cos(math.pi * i / epochs)) / 2 for i in range(epochs)]\n",
     ],
     ids=["with numbers of its own", "of another kind", "of all steps at once"],

@@ -60,7 +60,7 @@ from headway.functions.sampling import (
     sample,
     scale_by_temperature,
 )
-from headway.functions.schedules import cosine_schedule
+from headway.functions.schedules import cosine_schedule, linear_schedule, noam_schedule
 from headway.functions.softmax import log_softmax, softmax
 from headway.functions.stacked_heads import HeadWeights, stack_heads, stacked_heads_attention, unstack_heads
 
@@ -118,6 +118,7 @@ __all__ = [
     "layer_norm",
     "learned_positions",
     "linear",
+    "linear_schedule",
     "log_softmax",
     "longrope_magnitude",
     "low_rank",
@@ -126,6 +127,7 @@ __all__ = [
     "merge_heads",
     "mixture_of_experts",
     "multi_head_attention",
+    "noam_schedule",
     "normalize",
     "padding_mask",
     "penalize_occurrence",

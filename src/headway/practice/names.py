@@ -35,7 +35,7 @@ NO_FUNCTION = (
 """Pattern of the names of functions that show, measure, estimate, analyze, prune, initialize, check or differentiate a part, or compute its size or the ids of positions."""
 
 
-CALLED_AROUND = ("gradient_clipping", "cosine_schedule")
+CALLED_AROUND = ("gradient_clipping", "cosine_schedule", "linear_schedule", "noam_schedule")
 """Parts whose own names are among those of what surrounds a part."""
 
 OWNER = r"^(?:[Mm]y|[Cc]ustom)(?:_(?=[A-Za-z])|(?=[A-Z]))"

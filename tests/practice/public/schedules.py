@@ -92,4 +92,79 @@ class CosineSchedule:
 """,
         (("1 + math.cos", "1 - math.cos"),),
     ),
+    Program(
+        "NoamRate",
+        "noam_schedule",
+        """
+class NoamRate:
+    def __init__(self, optimizer, d_model, n_warmup_steps, factor=1.0):
+        self.optimizer, self.d_model, self.n_warmup_steps, self.factor = optimizer, d_model, n_warmup_steps, factor
+        self.num_steps = 0
+
+    def rate(self):
+        return self.factor * self.d_model ** -0.5 * min(self.num_steps ** -0.5, self.num_steps * self.n_warmup_steps ** -1.5)
+
+    def step(self):
+        self.num_steps += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate()
+        self.optimizer.step()
+""",
+        (("min(self.num_steps", "max(self.num_steps"),),
+    ),
+    Program(
+        "NoamSchedule",
+        "noam_schedule",
+        """
+from torch.optim.lr_scheduler import _LRScheduler
+
+class NoamSchedule(_LRScheduler):
+    def __init__(self, optimizer, dim_embed, warmup_steps, last_epoch=-1):
+        self.dim_embed, self.warmup_steps = dim_embed, warmup_steps
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        step = self.last_epoch + 1
+        rate = self.dim_embed ** -0.5 * min(step ** -0.5, step * self.warmup_steps ** -1.5)
+        return [rate] * len(self.base_lrs)
+""",
+        (("self.warmup_steps ** -1.5", "self.warmup_steps ** -0.5"), ("self.dim_embed ** -0.5", "self.dim_embed ** 0.5")),
+    ),
+    Program(
+        "rate",
+        "noam_schedule",
+        """
+def rate(step, model_size, factor, warmup):
+    step = max(step, 1)
+    return factor * model_size ** (-0.5) * min(step ** (-0.5), step * warmup ** (-1.5))
+""",
+        (("min(step", "max(step"),),
+    ),
+    Program(
+        "linear_schedule_with_warmup",
+        "linear_schedule",
+        """
+from torch.optim.lr_scheduler import LambdaLR
+
+def linear_schedule_with_warmup(optimizer, num_warmup_steps, num_training_steps):
+    def factor(step):
+        if step < num_warmup_steps:
+            return step / max(1, num_warmup_steps)
+        return max(0.0, (num_training_steps - step) / max(1, num_training_steps - num_warmup_steps))
+
+    return LambdaLR(optimizer, factor)
+""",
+        (("(num_training_steps - step) /", "(step - num_warmup_steps) /"),),
+    ),
+    Program(
+        "warmup_then_line",
+        "linear_schedule",
+        """
+def warmup_then_line(base_lr, warmup_steps, total_steps, current_step):
+    if current_step < warmup_steps:
+        return base_lr * current_step / warmup_steps
+    left = max(0, total_steps - current_step)
+    return base_lr * left / (total_steps - warmup_steps)
+""",
+    ),
 )

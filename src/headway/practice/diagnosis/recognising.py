@@ -72,6 +72,10 @@ OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
+SCHEDULES = ("linear_schedule", "noam_schedule", "cosine_schedule")
+OF_RATES = r"(?i)^(get_|compute_|calc(ulate)?_)?(lr|learning_?rate)(_?(at|for|schedule|from|by|with)\w*)?$|warm_?up|noam|(lr|learning_?rate)\w*sched|^schedul\w*_?optim"
+"""Schedules of the learning rate, and the pattern of the names of what may be one of them."""
+
 LOSSES = ("cross_entropy", "next_token_loss")
 SQUARED = r"\*\* *2\b|\bsquare\(|\.pow\(2\)|\bmse"
 OF_CLASSES = r"(?i)log|softmax|entropy|prob|one_?hot|class(?! \w+[(:])|sigmoid|vocab|token"
@@ -105,8 +109,12 @@ def recognised(subject: Subject) -> Exercise | None:
     if subject.is_method:
         return None if _sees_one_token(subject) else exercise("generate")
     means = next(iter(fitting(subject.short_name)[0]), "")
+    if means in READ_BY and re.search(READ_BY[means], subject.used_source):
+        return _if_callable(subject, exercise(means))
+    if re.search(OF_RATES, subject.short_name):
+        return _first_correct(subject, SCHEDULES)
     if means in READ_BY:
-        return _if_callable(subject, exercise(means)) if re.search(READ_BY[means], subject.used_source) else None
+        return None
     if means == "bpe_encode" and inspect.isfunction(subject.value) and re.search(BY_CHARACTER, subject.code):
         return None
     if means == "generate" and inspect.isfunction(subject.value) and re.search(CALLS_GENERATE, subject.code):

@@ -160,6 +160,8 @@ REDRAWN: dict[str, Redraw] = {
     "bpe_decode": _more_letters,
     "gradient_descent": _scaled("start", "learning_rate", by=0.05),
     "cosine_schedule": _other_steps,
+    "linear_schedule": _other_steps,
+    "noam_schedule": _other_steps,
     "adam": _scaled("start", "learning_rate", by=0.05),
 }
 """Changes of the probes whose numbers are not drawn from a generator."""

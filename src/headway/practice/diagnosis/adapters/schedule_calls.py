@@ -20,12 +20,12 @@ from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Exercise, Inputs
+from headway.practice.exercise import MISSING, Exercise, Inputs
 
 SEPARATOR = "__of__"
 """Text between the names of a field and of its config, in the name of the parameter in place of the field."""
 
-PLAIN_NUMBERS, TINY = (0.0, 0.5, 1.0, 2.0, 180.0), 1e-6
+PLAIN_NUMBERS, TINY = (0.0, 0.5, 1.0, 1.5, 2.0, 180.0), 1e-6
 """Numbers that a schedule without settings of its own has, and the largest one that only avoids a division by zero."""
 
 
@@ -94,7 +94,8 @@ def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequen
     if len(found) < len(roles) or len(set(found.values())) < len(found):
         return []
     binding = Binding({**bound.role_of, **found})
-    if not binding.takes("total_steps") or _has_own_numbers(subject, binding):
+    needed = [role.name for role in exercise.roles if role.neutral is MISSING and role.off is MISSING]
+    if not all(map(binding.takes, needed)) or _has_own_numbers(subject, binding):
         return []
     held = tuple(name for name in found if SEPARATOR not in name)
     return [ScheduleCall(subject, binding, library, held=held, configs=tuple(configs))]

@@ -16,7 +16,7 @@ from headway.practice.exercise import Exercise
 OPTIMIZER = r"(?i)_?opt(im(i[sz]er)?s?)?"
 """Pattern of the name of a parameter that is an optimizer."""
 
-STEPPING = ("step", "update", "update_lr", "step_update")
+STEPPING = ("step", "update", "update_lr", "step_update", "step_and_update_lr")
 ASKED = ("get_lr", "__call__", "get_learning_rate", "get_rate", "lr_at", "lr", "get")
 """Methods that set the rate of an optimizer for the next step, and those that return it."""
 
@@ -107,7 +107,7 @@ def _optimizer(library: str, rate: float) -> Any:
 
 def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> list[Stepped]:
     """Return the ways to use a class, or a function that is given an optimizer; none for a function of a step alone."""
-    step_role, rate_role = (next(role for role in exercise.roles if role.name == name) for name in ("step", "max_rate"))
+    step_role, rate_role = (next((role for role in exercise.roles if role.name == name), None) for name in ("step", "max_rate"))
     cls = subject.value if inspect.isclass(subject.value) else None
     given = next((each.name for each in subject.parameters if re.fullmatch(OPTIMIZER, each.name)), None)
     method = "" if cls is None else _method(cls, is_given=given is not None)
@@ -115,12 +115,13 @@ def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> lis
         return []
     operands = subject.parameters if cls is None else parameters_of(getattr(cls, method), is_bound=True)
     steps = [each for each in operands if each.default is each.empty or (given is None and each.default is None)]
-    step = next((each.name for each in steps if fits_name(each.name, step_role)), "")
+    step = next((each.name for each in steps if step_role is not None and fits_name(each.name, step_role)), "")
     if cls is not None and any(each.default is each.empty and each.name != step for each in operands):
         return []
     method = STEPPING[0] if cls is None and not step else method
     settings = [each for each in subject.parameters if each.name != given and not (cls is None and each.name == step)]
-    rate = next((each.name for each in settings if fits_name(each.name, rate_role)), RATE if given else None)
+    rates = [each.name for each in settings if rate_role is not None and fits_name(each.name, rate_role)]
+    rate = next(iter(rates), RATE if given and rate_role is not None else None)
     if given is not None and library == "torch":
         import_module("torch._dynamo")  # which the constructor of an optimizer imports, within the time limit of a call
     making = Making(subject.value, library, given, step, method, rate)

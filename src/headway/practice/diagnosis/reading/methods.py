@@ -108,9 +108,16 @@ OF_FACTORY = (
 """Pattern of the source of a function that returns another one, a layer of a library with its settings or of the kind that a text names, layers in a list or a dict, or an instance
 that it makes: `build_attention(config)`, or of the class that it is annotated to return."""
 
+OF_STEP = (
+    r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|def \w+\([^()]*\b((cur(rent)?|global)_)?(step|iter(ation)?|epoch)\b"
+    r"|\bself\.\w*(step|iter|epoch)|\boptim)"
+)
+"""Pattern of the source of what has a number of a step."""
+
 READ_BY = {
-    "cosine_schedule": r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|def \w+\([^()]*\b((cur(rent)?|global)_)?(step|iter(ation)?|epoch)\b"
-    r"|\bself\.\w*(step|iter|epoch)|\boptim).*\bcos\(",
+    "cosine_schedule": rf"{OF_STEP}.*\bcos\(",
+    "linear_schedule": rf"{OF_STEP}.*/",
+    "noam_schedule": rf"{OF_STEP}.*(\*\* *\(?-|sqrt|pow)",
     "gradient_clipping": r"(?i)norm|sqrt|\*\* *2|square|pow\(|vdot",
     "rotate_half": r"\[|chunk|split|unbind|rearrange|roll",
 }
