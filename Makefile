@@ -1,6 +1,6 @@
 # make run        set up Headway and print a story
 # make test       set up the test dependencies and run every test; TESTS=path … runs some
-# make quick      the same without the slow tests, and with about four cases of each test function
+# make quick      the same without the slow tests, and with about three cases of each test function
 # make check      lint, types, and the direction of imports
 # make cluster    the tests on a Ray cluster of two nodes on this machine; needs the extra ray: minutes
 # make docs       build the documentation site in site/

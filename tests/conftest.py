@@ -21,7 +21,7 @@ from tests.practice.score import write_score
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers share the cores; idle threads of torch would use up the CPU time of a call
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # it compiles every operation for every shape; none runs for long
-MOST_CASES = 4
+MOST_CASES = 3
 """Number of cases of a test function in the quick part."""
 MOST_BYTES = 1 << 29
 """Memory that the process may have in addition before compiled operations are dropped."""

@@ -22,4 +22,4 @@ def test_a_few_cases_of_each_function_are_quick():
     items.append(Item("test_c"))
     pytest_collection_modifyitems(items)
     quick = [item.nodeid for item in items if not item.is_slow]
-    assert quick == ["test_a[0]", "test_a[3]", "test_a[6]", "test_a[9]", *(f"test_b[{case}]" for case in range(MOST_CASES)), "test_c"]
+    assert quick == ["test_a[0]", "test_a[5]", *(f"test_b[{case}]" for case in range(MOST_CASES)), "test_c"]
