@@ -24,4 +24,6 @@ def left_pairs_cause(trial: Trial) -> Cause | None:
     answer, right = output_of(trial.call, trial.conventions, FEW.inputs), trial.expected(FEW)
     if not (isinstance(answer, tuple) and isinstance(right, tuple) and len(answer) > len(right) and answer[: len(right)] == right):
         return None
-    return Cause("absent_pairs_merged", TEXTS["absent_pairs_merged"], TEXTS["stop_without_pairs"], EMPTY, line=trial.call.subject.line_of(MERGES))
+    return Cause(
+        "absent_pairs_merged", TEXTS["absent_pairs_merged"], TEXTS["stop_without_pairs"], EMPTY, line=trial.call.subject.line_of(MERGES)
+    )

@@ -42,7 +42,7 @@ def misplaced_argument_cause(subject: Subject) -> Cause | None:
                 says = TEXTS["argument_misplaced"].format(call=ast.unparse(node), name=name[0], place=name[1])
                 fix = TEXTS["pass_by_name"].format(name=name[0])
                 return Cause("argument_misplaced", says, fix, EMPTY, line=node.lineno)
-            other = _in_place_of_own(node, classes[node.func.id], tree)
+            other = _in_place_of_own(node, classes[node.func.id], defined["cls"])
             if other is not None:
                 says = TEXTS["own_argument_unused"].format(call=ast.unparse(node), name=other[0], place=other[1])
                 fix = TEXTS["pass_own_argument"].format(name=other[0], place=other[1])

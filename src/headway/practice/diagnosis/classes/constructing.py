@@ -54,7 +54,6 @@ from headway.practice.names import fitting
 from headway.practice.recipes.projections import joined_weights
 
 BASE, OF_BASE = 10000.0, r"(rope_?|rotary_?)?(theta|base)"
-LONGEST, OF_LONGEST = 64, r"max_?(seq(uence)?_?)?(len(gth)?|positions?)|context_?(len(gth)?|size)|block_size"
 """Base of rotary positions, and the pattern of its name."""
 
 OF_ROTATION = r"(rope|rotary|rotary_emb(edding)?)(_?(module|layer))?"
@@ -613,8 +612,7 @@ def _constructor_bindings(
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
     bases = {each.name: BASE for each in parameters if each.default is None and re.fullmatch(OF_BASE, each.name.lower())}
     if bases and not unknown:  # without rotary positions, a model may have none
-        lengths = [each.name for each in parameters if each.default is None and re.fullmatch(OF_LONGEST, each.name) and each.name not in bound]
-        yield Binding({name: bound[name] for name in order if name in bound}), fixed | bases | dict.fromkeys(lengths, LONGEST)
+        yield Binding({name: bound[name] for name in order if name in bound}), fixed | bases
     rotations = {each.name: turned for each in parameters if each.default is None and re.fullmatch(OF_ROTATION, each.name.lower())}
     if rotations and not unknown and exercise.calls == "model":
         yield Binding({name: bound[name] for name in order if name in bound}), fixed | rotations

@@ -110,7 +110,9 @@ def _is_flag(call: InstanceCall, name: str) -> bool:
     attribute = stored_as(name, call.subject)
     tested = [each for node in ast.walk(tree) if isinstance(node, ast.If | ast.IfExp) for each in ast.walk(node.test)]
     stored = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    read = [node for node in ast.walk(tree) if (isinstance(node, ast.Name) and node.id == name) or (is_of_self(node) and node.attr == attribute)]
+    read = [
+        node for node in ast.walk(tree) if (isinstance(node, ast.Name) and node.id == name) or (is_of_self(node) and node.attr == attribute)
+    ]
     loaded = [node for node in read if isinstance(node.ctx, ast.Load)]
     return bool(loaded) and all(any(node is each for each in (*tested, *stored)) for node in loaded)
 
