@@ -379,7 +379,11 @@ OF_DESCENT = r"(?i)(vanilla|stochastic|((full|mini)_?)?batch)_?gd(_?optimi[sz]er
 OF_KEYS_AND_VALUES = r"\w*KV|\w*KV(Store|Buffer|Memory|State)"
 """Pattern of the names of classes that may keep the keys and values of earlier positions."""
 
+OF_SMOOTHING = r"(?i)label_?smooth(ing|ed)?(_?(cross_?entropy|ce|loss|criterion))*|smooth(ed)?_?(label_?)?(cross_?entropy|ce)(_?loss)?"
+"""Pattern of the names of losses whose targets are smoothed."""
+
 MEANT_IF_CORRECT = (
+    (OF_SMOOTHING, ("cross_entropy",)),
     (OF_LINEAR, ("linear",)),
     (OF_RESIDUAL, ("residual",)),
     (OF_FLASH, ("causal_self_attention", "multi_head_attention")),

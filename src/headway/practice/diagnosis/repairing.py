@@ -63,6 +63,7 @@ _BEHAVIOUR = frozenset(
             "prompt_not_cached",
             "first_pass_unmasked",
             "shared_ids",
+            "absent_pairs_merged",
             "layer_made_in_call",
             "layers_unused",
             "argument_misplaced",

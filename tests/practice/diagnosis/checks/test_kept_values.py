@@ -96,6 +96,34 @@ def test_a_trainer_whose_pattern_is_empty_without_special_tokens_is_named(tmp_pa
     assert causes(tmp_path, TRAINER.replace(line, either)) == ("correct", [])
 
 
+COUNTING = """
+import re
+from collections import Counter
+
+WORD = r" ?[^\\W\\d_]+| ?\\d+| ?[^\\s\\w]+|\\s+(?!\\S)|\\s+"
+
+def train_bpe(text, num_merges):
+    words = [tuple(bytes([each]) for each in word.encode()) for word in re.findall(WORD, text)]
+    counts = Counter(pair for word in words for pair in zip(word, word[1:]))
+    merges = []
+    while len(merges) < num_merges:
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        merges.append(best)
+        joined_words = [joined(word, best) for word in words]
+        counts.subtract(pair for word in words for pair in zip(word, word[1:]))
+        counts.update(pair for word in joined_words for pair in zip(word, word[1:]))
+        del counts[best]
+        words = joined_words
+    return merges
+"""
+COUNTING += TRAINER[TRAINER.index("\ndef joined") :]
+
+
+def test_a_trainer_that_merges_counts_of_0_is_named(tmp_path):
+    assert causes(tmp_path, COUNTING) == ("wrong", ["absent_pairs_merged"])
+    assert causes(tmp_path, COUNTING.replace("words = joined_words", "words, counts = joined_words, +counts")) == ("correct", [])
+
+
 TOKENIZER = """
 class BPETokenizer:
     def __init__(self, num_merges=100):

@@ -134,6 +134,35 @@ def test_a_residual_whose_norm_adds_the_width_is_wrong(tmp_path):
     assert found["ResidualConnection"].causes[0].line == 17
 
 
+OWN = """
+class FeedForward:
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        self.widths = d_model, d_ff
+
+class Layer:
+    def __init__(self, d_model, num_heads, d_ff):
+        self.heads = num_heads
+        self.inner = PART
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "is_misplaced"),
+    [
+        ("FeedForward(d_model, d_ff)", False),
+        ("FeedForward(d_model, num_heads)", True),
+        ("FeedForward(d_model, d_ff=num_heads)", True),
+        ("FeedForward(d_model, num_heads * d_ff)", False),
+        ("FeedForward(d_model, d_model)", False),
+        ("FeedForward(d_model, num_heads), d_ff", False),
+    ],
+)
+def test_an_argument_of_another_kind_in_place_of_an_unused_parameter_is_misplaced(tmp_path, part, is_misplaced):
+    path, text = tmp_path / "mine.py", OWN.replace("PART", part)
+    subject = next(each for each in subjects_of(load_definitions(path, text), text) if each.name == "Layer")
+    assert (misplaced_argument_cause(subject) is not None) == is_misplaced
+
+
 READING = """
 import json
 

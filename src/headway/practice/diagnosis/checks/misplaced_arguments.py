@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
-from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, parameters_in
+from headway.practice.diagnosis.reading.trees import functions_in, is_of_self, parameters_in, read_in
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -42,6 +42,11 @@ def misplaced_argument_cause(subject: Subject) -> Cause | None:
                 says = TEXTS["argument_misplaced"].format(call=ast.unparse(node), name=name[0], place=name[1])
                 fix = TEXTS["pass_by_name"].format(name=name[0])
                 return Cause("argument_misplaced", says, fix, EMPTY, line=node.lineno)
+            other = _in_place_of_own(node, classes[node.func.id], defined["cls"])
+            if other is not None:
+                says = TEXTS["own_argument_unused"].format(call=ast.unparse(node), name=other[0], place=other[1])
+                fix = TEXTS["pass_own_argument"].format(name=other[0], place=other[1])
+                return Cause("argument_misplaced", says, fix, EMPTY, line=node.lineno)
             width = _width_as_epsilon(node, defined[node.func.id])
             if width is not None:
                 says = TEXTS["width_as_epsilon"].format(call=ast.unparse(node), name=width[0], place=width[1])
@@ -69,6 +74,19 @@ def _misplaced(call: ast.Call, taken: list[str]) -> tuple[str, str] | None:
         if is_other and given.get(name) != name and (name in given or re.search(RATE, name)):
             return name, place
     return None
+
+
+def _in_place_of_own(call: ast.Call, taken: list[str], tree: ast.ClassDef) -> tuple[str, str] | None:
+    """Return an argument and the parameter that receives it, where the class has one of this name and of another kind and never reads it.
+
+    Such is `FeedForward(d_model, n_heads)` in a class that takes `(d_model, n_heads, d_ff)`.
+    """
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    own, read = _taken(tree), read_in(tree)
+    places = [*zip(taken, call.args, strict=False), *((each.arg, each.value) for each in call.keywords if each.arg)]
+    given = [(_name(value), place) for place, value in places]
+    return next((each for each in given if {*each} <= {*own} and each[1] not in read and _kind(each[0]) != _kind(each[1])), None)
 
 
 def _width_as_epsilon(call: ast.Call, node: ast.ClassDef) -> tuple[str, str] | None:

@@ -7,6 +7,7 @@ from headway.practice.diagnosis.checks.cached_prompts import cached_prompt_cause
 from headway.practice.diagnosis.checks.empty_patterns import empty_pattern_cause
 from headway.practice.diagnosis.checks.first_passes import first_pass_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
+from headway.practice.diagnosis.checks.left_pairs import left_pairs_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.mask_with_flag import mask_with_flag_cause
@@ -30,6 +31,7 @@ CHECKS = (
     mask_branch_cause,
     ignored_operands_cause,
     empty_pattern_cause,
+    left_pairs_cause,
     step_count_cause,
     one_loop_cause,
     cached_prompt_cause,

@@ -91,10 +91,10 @@ def _switched(call: InstanceCall, parameter: inspect.Parameter) -> InstanceCall 
     construction, others = call.construction, call.subject.parameters
     given: dict[str, Any] = {each.name: _setting(each.name) for each in others if each.default is None and _setting(each.name) is not None}
     given = {name: value for name, value in given.items() if name not in construction.constructor.role_of}
-    if parameter.default is None:
-        construction = replace(construction, fixed={**construction.fixed, **given, parameter.name: turned})
-    elif parameter.default is False:
+    if parameter.default is False or (parameter.default is None and _is_flag(call, parameter.name)):
         construction = replace(construction, fixed={**construction.fixed, **given, parameter.name: True}, is_unrotated=True)
+    elif parameter.default is None:
+        construction = replace(construction, fixed={**construction.fixed, **given, parameter.name: turned})
     else:
         return None
     return replace(call, construction=construction, made={}, unmade={}, slots={})
@@ -102,6 +102,19 @@ def _switched(call: InstanceCall, parameter: inspect.Parameter) -> InstanceCall 
 
 def _setting(name: str) -> Any:
     return next((value for pattern, value in SETTINGS.items() if re.fullmatch(pattern, name.lower())), None)
+
+
+def _is_flag(call: InstanceCall, name: str) -> bool:
+    """Return True if a class only stores a parameter and tests whether it is true: it is no rotation that the class is given."""
+    tree = ast.parse(textwrap.dedent(call.subject.own_source))
+    attribute = stored_as(name, call.subject)
+    tested = [each for node in ast.walk(tree) if isinstance(node, ast.If | ast.IfExp) for each in ast.walk(node.test)]
+    stored = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    read = [
+        node for node in ast.walk(tree) if (isinstance(node, ast.Name) and node.id == name) or (is_of_self(node) and node.attr == attribute)
+    ]
+    loaded = [node for node in read if isinstance(node.ctx, ast.Load)]
+    return bool(loaded) and all(any(node is each for each in (*tested, *stored)) for node in loaded)
 
 
 def _guards_rotation(call: InstanceCall, name: str) -> bool:
