@@ -24,6 +24,7 @@ from tests.practice.public import (
     descents_and_smoothing,
     embeddings,
     feed_forwards,
+    gates_and_bases,
     given_places,
     given_sizes,
     gradients_and_rates,
@@ -142,6 +143,7 @@ MODULES = (
     named_blocks,
     loops_and_caches,
     depths_and_words,
+    gates_and_bases,
     *EXPLAINED_BY_CALLERS,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
