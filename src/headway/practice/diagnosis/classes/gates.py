@@ -53,6 +53,6 @@ def _gates(instance: Any, subject: Subject) -> Iterator[Any]:
 
 def _is_small(parameter: Any) -> bool:
     """Return True for a number, or a vector of equal numbers, that is small."""
-    if parameter is None or parameter.ndim > 1 and max(parameter.shape) != parameter.numel():
+    if parameter is None or (parameter.ndim > 1 and max(parameter.shape) != parameter.numel()):
         return False
     return bool((parameter == parameter.flatten()[0]).all()) and abs(float(parameter.flatten()[0])) <= SMALL

@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -36,8 +36,8 @@ from headway.practice.diagnosis.classes.class_binding import (
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
-from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary
 from headway.practice.diagnosis.classes.gates import opened_gates
+from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary
 from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, collide, refill, restore, shared_caches
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
