@@ -25,6 +25,7 @@ from tests.practice.public import (
     embeddings,
     feed_forwards,
     flags_and_rates,
+    gates_and_bases,
     given_places,
     given_sizes,
     gradients_and_rates,
@@ -144,6 +145,7 @@ MODULES = (
     loops_and_caches,
     depths_and_words,
     flags_and_rates,
+    gates_and_bases,
     *EXPLAINED_BY_CALLERS,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)

@@ -47,7 +47,7 @@ from headway.practice.diagnosis.explain.explaining import Explain, Explanation, 
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.impossible import impossible, raises_in_call
 from headway.practice.diagnosis.explain.of_use import cause_of_use
-from headway.practice.diagnosis.explain.own_parts import own_parts_cause
+from headway.practice.diagnosis.explain.own_parts import batch_cause, own_parts_cause
 from headway.practice.diagnosis.explain.undefined import undefined
 from headway.practice.diagnosis.reading.missing import absent_constants, absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
@@ -366,6 +366,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
+    of_batch = batch_cause(trial)
+    if of_batch is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_batch,))
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))

@@ -19,8 +19,17 @@ SOURCE = rf"{ROPE}|rotary|rotat|freqs"
 """Pattern of the source of an attention with rotary positions."""
 
 
+class OddWidthError(ValueError):
+    """Raised for vectors of an odd width, which have no pairs: their rotation is not defined."""
+
+
 def rotated(x: Any, *, is_interleaved: bool, base: float = 10000.0) -> Any:
-    """Rotate the pairs of the last axis by angles that grow with the position, counted from 0 along the second-last axis."""
+    """Rotate the pairs of the last axis by angles that grow with the position, counted from 0 along the second-last axis.
+
+    Errors   OddWidthError
+    """
+    if x.shape[-1] % 2:
+        raise OddWidthError(f"got vectors of width {x.shape[-1]}, expected an even width")
     half = x.shape[-1] // 2
     angles = numpy.arange(x.shape[-2])[:, None] * base ** (-numpy.arange(half) / half)
     cos, sin = numpy.cos(angles), numpy.sin(angles)

@@ -75,7 +75,8 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= _given_outputs(subject, roles)
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
-    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles) | _tables_of_rotation(subject, roles, style)
+    others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
+    others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles)
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
     if bound is None or not others:
@@ -173,6 +174,17 @@ def _tables_of_rotation(subject: Subject, roles: Sequence[Role], style: int) -> 
         return {}
     tables = {name: table_for(name, style) for name in _unlisted(subject, roles)}
     return {name: Role(f"{TABLE}{name}", size_of=table) for name, table in tables.items() if table is not None}
+
+
+BASE = Role("theta", ("rope_theta", "rope_base", "theta_base", "rotary_base", "freq_base"), neutral=10000.0)
+"""Base of the angles of rotary positions, which a function of attention with rotary positions requires."""
+
+
+def _bases_of_rotation(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the role of the base of rotary positions that a function of attention requires: `attention(…, theta, x)`."""
+    if inspect.isclass(subject.value) or all(role.name != "query" for role in roles):
+        return {}
+    return {name: Role(f"{NO_EFFECT}{name}", neutral=BASE.neutral) for name in _unlisted(subject, roles) if fits_name(name, BASE)}
 
 
 def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:

@@ -23,6 +23,7 @@ from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
+from headway.practice.recipes.rotation import ROTATED, OddWidthError
 from headway.practice.recipes.sequences import LENGTHS
 
 NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
@@ -72,6 +73,13 @@ class Trial:
         decimals = decimals_of(self.answers)
         is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
         return self if is_plain else replace(self, decimals=decimals)
+
+    def without_undefined(self) -> Trial:
+        """Exclude the probes for which the conventions define no output: a rotation of vectors of an odd width."""
+        if not {*ROTATED[1:]} & {*self.conventions}:
+            return self
+        expected = map(self.expected, self.probes)
+        return self._kept([not (isinstance(each, Raised) and isinstance(each.error, OddWidthError)) for each in expected])
 
     def without_refused_kinds(self) -> Trial:
         """Exclude the kinds of optional probes that the function rejected at least once."""

@@ -251,7 +251,9 @@ def _trials_under(
         if kept and outcome not in seen:  # skip a convention that changes no output
             seen.add(outcome)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
-            yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
+            trial = Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).without_undefined()
+            if trial.probes:
+                yield trial.as_rounded()
 
 
 def _is_meant(probe: Probe, call: Call) -> bool:

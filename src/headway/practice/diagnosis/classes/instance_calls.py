@@ -75,7 +75,7 @@ def _calls_of(first: InstanceCall, exercise: Exercise, find: AssignWeights, *, i
     if "fused_weight" in given:  # `in_proj_bias` alone is a flag
         given |= {f"{part}_{kind}" for kind in ("weight", "bias") if f"fused_{kind}" in given for part in PARTS[:3]}
     own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and role.name in given)))
-    slots = slots_of(instance, first.subject.value.__module__) if instance is not None else []
+    slots = first.ungated(slots_of(instance, first.subject.value.__module__)) if instance is not None else []
     slots = [slot for slot in slots if not is_given(slot, construction, sample)]
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}

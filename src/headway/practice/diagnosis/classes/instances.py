@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -36,6 +36,7 @@ from headway.practice.diagnosis.classes.class_binding import (
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
+from headway.practice.diagnosis.classes.gates import opened_gates
 from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary
 from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, collide, refill, restore, shared_caches
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -95,6 +96,7 @@ class InstanceCall(Call):
     unmade   what the constructor raised, by sizes
     fresh    the caches of an instance before its first call
     tables   what each instance has put in caches of the file that all share
+    gates    the gates of the instances' sublayers, which are open and hold no weights
     """
 
     construction: Construction = None  # type: ignore[assignment]
@@ -105,6 +107,7 @@ class InstanceCall(Call):
     slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
     fresh: dict[int, tuple[Any, list[Contained]]] = field(default_factory=dict)
     tables: dict[int, tuple[Any, list[Contained]]] = field(default_factory=dict)
+    gates: list[Any] = field(default_factory=list)
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
@@ -145,10 +148,11 @@ class InstanceCall(Call):
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
         wired = [PARTS_REPLACED[self.construction.wired.is_around]] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
+        gates = [TEXTS["opened_gates"]] if self.gates else []
         kept = [EACH_CALL_ANEW] if self.keeps_cache else []
         kept += [ONE_SIZE] if collide([contents for _, contents in self.tables.values()]) else []
         output = [TEXTS["kept_output"].format(method=self.construction.method, name=self.kept_output)] if self.kept_output else []
-        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *kept, *output)
+        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated, *gates, *kept, *output)
 
     @property
     def contents(self) -> list[Contents]:
@@ -391,6 +395,7 @@ class InstanceCall(Call):
                     self.unmade[key] = error, error.__traceback__
                     raise
                 self.slots.pop(id(instance), None)  # its parts are others now
+            self.gates.extend(opened_gates(instance, self.subject))
             if construction.is_unrotated:
                 leave_out(instance, self.subject)
             has_eval = callable(getattr(self.subject.value, "eval", None))
@@ -507,8 +512,12 @@ class InstanceCall(Call):
         parameters = [id(each) for each in instance.parameters()]
         known = self.slots.get(id(instance))
         if known is None or known[:2] != (instance, parameters):
-            known = self.slots[id(instance)] = (instance, parameters, slots_of(instance, home))
+            known = self.slots[id(instance)] = (instance, parameters, self.ungated(slots_of(instance, home)))
         return known[2]
+
+    def ungated(self, slots: Sequence[Slot]) -> list[Slot]:
+        """Return the slots that are no gates of sublayers."""
+        return [slot for slot in slots if all(slot.array is not each for each in self.gates)]
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return the slots of an instance that hold weights."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy
 
@@ -14,7 +16,7 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import Inputs
+from headway.practice.exercise import Inputs, Probe
 from headway.practice.recipes.rotation import ROPE
 from headway.practice.verdict import Cause
 
@@ -30,10 +32,7 @@ def own_parts_cause(trial: Trial) -> Cause | None:
         return None
     is_of_length = call.construction.constructor.takes("context_length")  # its attention may take inputs of exactly this length
     found: Cause | None = None
-    for probe in trial.probes:
-        inputs = encoded_for(call, trial.conventions, probe.inputs)
-        if inputs is None or not call.fits(inputs):
-            continue
+    for probe, inputs in _fitting(trial, call):
         try:
             with numpy.errstate(all="ignore"):
                 call.run_with_own_parts(inputs, context_length=_positions(inputs) if is_of_length else None)
@@ -49,6 +48,54 @@ def own_parts_cause(trial: Trial) -> Cause | None:
     return found
 
 
+def batch_cause(trial: Trial) -> Cause | None:
+    """Return the exception of sizes that a class raises for several sequences with its own parts, if each sequence alone runs; else None.
+
+    Positions of shape (batch, length), for example, which a rotation does not spread over the heads.
+    """
+    call = trial.call
+    if not isinstance(call, InstanceCall) or not call.is_wired or call.has_guessed_operands:
+        return None
+    by_number: dict[int, tuple[Probe, Inputs]] = {}
+    for probe, inputs in _fitting(trial, call):
+        x = _sequence(inputs)
+        if x is not None and x.ndim == BATCHED and len(x) > 1:
+            by_number.setdefault(len(x), (probe, inputs))
+    for number, (probe, inputs) in by_number.items():  # one number of sequences may be that of the heads
+        alone = {name: each[:1] if numpy.ndim(each) >= BATCHED and len(each) == number else each for name, each in inputs.items()}
+        error = _raised(call, inputs)
+        line = None if error is None else _line_of_class(error, call.subject)
+        if error is not None and line is not None and is_of_sizes(error) and _raised(call, alone) is None:
+            return replace(explain(error, call.subject, probe), line=line)
+    return None
+
+
+def _sequence(inputs: Inputs) -> Any:
+    """Return the sequence that a layer takes; None without one."""
+    return next((inputs[name] for name in ("x", "query") if name in inputs), None)
+
+
+def _fitting(trial: Trial, call: InstanceCall) -> Iterator[tuple[Probe, Inputs]]:
+    """Yield the probes that a class takes, and their inputs as it takes them."""
+    for probe in trial.probes:
+        inputs = encoded_for(call, trial.conventions, probe.inputs)
+        if inputs is not None and call.fits(inputs):
+            yield probe, inputs
+
+
+def _raised(call: InstanceCall, inputs: Inputs) -> Exception | None:
+    """Return the exception that a class raises with its own parts, None if it runs."""
+    try:
+        with numpy.errstate(all="ignore"):
+            call.run_with_own_parts(inputs)
+    except Exception as error:
+        return error
+    return None
+
+
+BATCHED = 3
+"""Number of axes of a batch of sequences of vectors."""
+
 OF_RESHAPING = r"is invalid for input of size|cannot reshape"
 """Pattern of the message of an exception about a width that is not divided by the number of heads."""
 
@@ -61,7 +108,7 @@ def _has_own_heads(call: InstanceCall) -> bool:
 
 def _positions(inputs: Inputs) -> int | None:
     """Return the number of positions of the sequence that a layer takes; None without one."""
-    x = next((inputs[name] for name in ("x", "query") if name in inputs), None)
+    x = _sequence(inputs)
     return None if x is None else int(x.shape[-2])
 
 
