@@ -8,6 +8,7 @@ from typing import Any
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step, optional
 from headway.practice.recipes.encoding import without
+from headway.practice.recipes.shares import SHARES
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -106,6 +107,17 @@ def _share(inputs: Inputs) -> Inputs | None:
     return without(inputs, "min_rate") | {"min_share": inputs["min_rate"] / inputs["max_rate"]} if "min_rate" in inputs else inputs
 
 
+def _fixed_share(share: float) -> Convention:
+    """Return the convention of a minimum that is a share of the maximum, which the source names as a number: 0.1."""
+    return Convention(
+        TEXTS["falls_to_share"].format(share=f"{share:g}"),
+        steps={"mix": lambda wave, high, low: high * (share + wave * (1 - share)), "after": lambda low, high, rate: high * share},
+        source=rf"(?<![\w.])0?{f'{share:g}'[1:].replace('.', chr(92) + '.')}0*(?![\w.])",
+        without="min_rate",
+        is_whole=True,
+    )
+
+
 EXERCISE = Exercise(
     name="cosine_schedule",
     definition=definition,
@@ -135,6 +147,7 @@ EXERCISE = Exercise(
             ),
         ),
         optional(Convention(encode=_share, role="min_share", without="min_rate")),
+        optional(*map(_fixed_share, SHARES)),
         optional(
             Convention(TEXTS["continues"], steps={"after": lambda low, high, rate: rate}),
             Convention(
