@@ -22,6 +22,7 @@ from tests.practice.public import (
     courses,
     depths_and_words,
     descents_and_smoothing,
+    devices_and_refusals,
     embeddings,
     feed_forwards,
     flags_and_rates,
@@ -96,6 +97,7 @@ EXPLAINED_BY_CALLERS = (
     sizes_and_durations,
     places_and_segments,
     tables_and_layers,
+    devices_and_refusals,
 )
 """Modules whose programs the rest of the file explains."""
 
@@ -251,6 +253,16 @@ USES = ("second_loop_empty", "prompt_not_cached", "first_pass_unmasked")
 
 @pytest.mark.parametrize(("program", "cause"), [*zip(loops_and_caches.PROGRAMS, USES, strict=False)], ids=USES)
 def test_mistakes_with_iterators_and_caches_are_named(tmp_path, program: Program, cause: str):
+    verdict = verdict_on(tmp_path, program, program.text.replace(*program.mistakes[0]))
+    assert verdict is not None
+    assert [each.name for each in verdict.causes] == [cause]
+
+
+NAMED = ("second_loop_empty", "sampling_differs", "mask_turned")
+
+
+@pytest.mark.parametrize(("program", "cause"), [*zip(devices_and_refusals.PROGRAMS, NAMED, strict=False)], ids=NAMED)
+def test_mistakes_that_one_kind_of_call_shows_are_named(tmp_path, program: Program, cause: str):
     verdict = verdict_on(tmp_path, program, program.text.replace(*program.mistakes[0]))
     assert verdict is not None
     assert [each.name for each in verdict.causes] == [cause]

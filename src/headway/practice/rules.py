@@ -20,7 +20,7 @@ GENERAL = {
     unknown repaired missing raises because_of_callee parameters not_understood tool_error could_not_run too_slow too_large exits
     default_value layers_shared layers_unused layer_made_in_call argument_misplaced result_dropped mask_dropped masks_intersected mask_with_flag mask_of_axes_wrong operands_ignored step_count
     changes_inputs not_repeatable dropout_in_eval returns_nothing gradient_stops gradient_is_wrong gradient_raises
-    second_loop_empty prompt_not_cached first_pass_unmasked
+    second_loop_empty mask_turned prompt_not_cached first_pass_unmasked
     unfinished cached_differs layouts_differ sampling_differs rotates_others rotation_without_effect loss_differs shared_ids absent_pairs_merged
     forbidden not_confirmed not_defined nothing_found unreadable not_judged no_function
     """.split()

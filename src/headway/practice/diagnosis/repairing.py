@@ -60,6 +60,7 @@ _BEHAVIOUR = frozenset(
             "operands_ignored",
             "step_count",
             "second_loop_empty",
+            "mask_turned",
             "prompt_not_cached",
             "first_pass_unmasked",
             "shared_ids",

@@ -12,6 +12,7 @@ from headway.practice.recipes.optimizers import (
     ROLES,
     SHARED,
     STEPS,
+    UNCORRECTED_WITHOUT_COUNT,
     definition,
     probes,
     recipe,
@@ -25,7 +26,7 @@ EXERCISE = Exercise(
     roles=ROLES,
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
-    conventions=(optional(AFTER), OF_MATRICES, EPSILONS, FIXED_EPS),
+    conventions=(optional(AFTER), OF_MATRICES, EPSILONS, FIXED_EPS, UNCORRECTED_WITHOUT_COUNT),
     calls="optimizer",
     is_trained_through=False,
 )

@@ -163,7 +163,7 @@ TEXT = optional(
 )
 PROMPTS = (
     Convention(decode=_of_row),
-    Convention(encode=changed(prompt=lambda prompt: prompt.tolist())),
+    Convention(encode=changed(prompt=lambda prompt: prompt.tolist()), decode=_of_row),
     Convention(encode=lambda inputs: inputs | {"prompt": inputs["prompt"][None]} if inputs["prompt"].ndim == 1 else inputs, decode=_of_row),
 )
 MODELS = optional(
@@ -227,6 +227,15 @@ FULL_CONTEXTS = optional(
     )
 )
 """The text may end where the context is full, in place of a window over its last tokens."""
+LONG_PROMPTS = optional(
+    Convention(
+        TEXTS["refuses_long_prompts"],
+        lambda inputs: None if inputs["prompt"].shape[-1] > inputs.get("context_size", inputs["model"].context_size) else inputs,
+        role="context_size",
+        source=r"(?i)\bif [^\n]*> *(self\.)?\w*(context|ctx|window|block_?size|max_?(seq(uence)?)?_?(len|pos))\w* *:\s*raise\b",
+    )
+)
+"""A prompt that is longer than the context may be refused."""
 COUNTS = optional(
     Convention(
         TEXTS["length_includes_prompt"],
@@ -358,7 +367,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, FIXED_ENDS, FULL_CONTEXTS, TEXT),
+    conventions=(LONG_PROMPTS, COUNTS, CACHES, MODULES, MODELS, PROMPTS, RETURNED, ENDS, FIXED_ENDS, FULL_CONTEXTS, TEXT),
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

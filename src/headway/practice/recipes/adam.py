@@ -93,13 +93,17 @@ def _plain(moment: Any, betas: Any, t: int) -> Any:
     return moment
 
 
+UNCORRECTED: dict[str, Any] = {"correct_mean": _plain, "correct_square": _plain}
+"""Steps without a correction of the moments."""
+
+
 def _old_moments(known: Mapping[str, Any]) -> tuple[Any, Any]:
     (mean, square), betas, t = known["old"], known["betas"], known["t"]
     return mean / numpy.float64(1 - betas[0] ** t), square / numpy.float64(1 - betas[1] ** t)
 
 
 MISTAKES = (
-    TEXTS.mistake("no_bias_correction", correct_mean=_plain, correct_square=_plain),
+    TEXTS.mistake("no_bias_correction", **UNCORRECTED),
     TEXTS.mistake("mean_not_corrected", correct_mean=_plain),
     TEXTS.mistake("square_not_corrected", correct_square=_plain),
     TEXTS.mistake(

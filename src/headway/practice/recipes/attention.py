@@ -109,6 +109,7 @@ UNLESS_MASKED = Convention(
     TEXTS["causal_unless_masked"],
     steps={"is_causal": lambda given: True, "combine": lambda mask, lower: lower if mask is None else mask},
     source=r"is_causal *= *[^,\n]*mask is None|if (\w+ and )?\w*mask is None:\s*\w*mask *(:[^\n=]+)?=.*(tril|triu|causal)"
+    r"|\n(?P<depth> *)if (\w+ and )?\w*mask is None:\n(?:(?P=depth) +[^\n]*\n){0,6}?(?P=depth) +[^\n]*(tril|triu|causal)"
     r"|mask *= *['\"]causal['\"] if \w*mask is None else"
     r"|if \w*mask is not None:\s*(\w*\.)?\w*causal *= *False"
     r"|if \w*mask is not None:[\s\S]{1,900}is_causal *= *False[\s\S]+\bel(se|if)\b[\s\S]+is_causal *= *True"

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Inputs, Probe, Role, Step, optional, unchanged
 from headway.practice.recipes import adam as one_step
-from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
+from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, UNCORRECTED, update
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/optimizers")
@@ -133,6 +133,12 @@ OF_MATRICES = optional(
 )
 """An optimizer that leaves biases and the weights of norms, which are vectors, or the biases of layers without decay."""
 EPSILONS = optional(Convention(EPS_HAT_WORDS, steps=EPS_HAT))
+
+
+WITHOUT_COUNT = r"(?i)\Adef \w*adam_?w\w*\((?![^)]*\b(t|\w*(step|count|iter|state|beta\w*_?(t|pow\w*))\w*)\b)"
+"""Pattern of the source of a function named AdamW that is given no number of steps, and no state that may hold it."""
+
+UNCORRECTED_WITHOUT_COUNT = optional(Convention(TEXTS["has_no_bias_correction"], steps=UNCORRECTED, source=WITHOUT_COUNT))
 
 
 def _fixed_eps(value: float, source: str | None = None) -> Convention:

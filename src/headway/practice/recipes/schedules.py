@@ -104,6 +104,21 @@ def _share(inputs: Inputs) -> Inputs | None:
     return without(inputs, "min_rate") | {"min_share": inputs["min_rate"] / inputs["max_rate"]} if "min_rate" in inputs else inputs
 
 
+SHARES = (0.01, 0.05, 0.1, 0.2)
+"""Shares of the maximum rate to which a schedule without a parameter for its minimum may fall."""
+
+
+def _fixed_share(share: float) -> Convention:
+    """Return the convention of a minimum that is a share of the maximum, which the source names as a number: 0.1."""
+    return Convention(
+        TEXTS["falls_to_share"].format(share=f"{share:g}"),
+        steps={"mix": lambda part, high, low: high * (share + part * (1 - share)), "after": lambda low, high, rate: high * share},
+        source=rf"(?<![\w.])0?{f'{share:g}'[1:].replace('.', chr(92) + '.')}0*(?![\w.])",
+        without="min_rate",
+        is_whole=True,
+    )
+
+
 CONVENTIONS = (
     optional(
         Convention(TEXTS["first_step_is_one"], steps={"warmup": lambda step, warmup, total, high, low: high * (step + 1) / warmup}),
@@ -117,6 +132,7 @@ CONVENTIONS = (
         ),
     ),
     optional(Convention(encode=_share, role="min_share", without="min_rate")),
+    optional(*map(_fixed_share, SHARES)),
     optional(
         Convention(TEXTS["continues"], steps={"after": lambda low, high, rate: rate}),
         Convention(

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs
+from headway.practice.recipes.schedules import SHARES
 
 SEPARATOR = "__of__"
 """Text between the names of a field and of its config, in the name of the parameter in place of the field."""
@@ -123,4 +124,6 @@ def _has_own_numbers(subject: Subject, binding: Binding) -> bool:
         return True
     defaults = [each.default for each in subject.parameters if each.name not in binding.role_of]
     numbers = [*(node.value for node in body if isinstance(node, ast.Constant)), *defaults]
-    return any(type(each) in (int, float) and each not in PLAIN_NUMBERS and each > TINY for each in numbers)
+    own = {each for each in numbers if type(each) in (int, float) and each not in PLAIN_NUMBERS and each > TINY}
+    most = 0 if binding.takes("min_rate") or binding.takes("min_share") else 1
+    return len(own) > most or not own <= set(SHARES)

@@ -15,6 +15,7 @@ from headway.practice.diagnosis.checks.one_loop import one_loop_cause
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
+from headway.practice.diagnosis.checks.turned_masks import turned_mask_cause
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
@@ -36,6 +37,7 @@ CHECKS = (
     one_loop_cause,
     cached_prompt_cause,
     first_pass_cause,
+    turned_mask_cause,
 )
 
 

@@ -23,8 +23,17 @@ from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
 
-SETTINGS = (("temperature", 2.0), ("temperature", 0.5), ("top_k", 3), ("top_p", 0.6))
-"""Sampling settings that are tried, each alone."""
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"temperature": 2.0},
+    {"temperature": 0.5},
+    {"top_k": 3},
+    {"top_p": 0.6},
+    {"temperature": 2.0, "top_k": 3},
+    {"temperature": 2.0, "top_p": 0.6},
+)
+"""Sampling settings that are tried: each alone, and a filter with a temperature, which filtered logits must not lose."""
+OF_NUCLEUS = r"(?i)cumsum|cumulative|top_?p|nucleus"
+"""Pattern of the source of a function that takes top-p, under any name."""
 DEFINITIONS = {"temperature": functions.scale_by_temperature, "top_k": functions.keep_top_k, "top_p": functions.keep_top_p}
 FIXES = {"temperature": TEXTS["divide_by_temperature"], "top_k": TEXTS["keep_k_largest"], "top_p": TEXTS["keep_nucleus"]}
 PATTERNS = {"temperature": r"temp\w*\b.*[-+*/]|[-+*/].*temp", "top_k": r"top_?k\b.*\(|<.*\[|\bk\b", "top_p": r"cumsum|top_?p"}
@@ -55,18 +64,24 @@ def _drawing_cause(trial: Trial, call: LikeliestCall, parameters: Mapping[str, s
     logits = inputs["model"].logits(inputs["prompt"])[-1]
     if not _is_one_of(_drawn(trial, call, {})[0], [_ordered(functions.softmax(logits))]):
         return None
-    for name, value in SETTINGS:
-        parameter = parameters.get(name)
-        if parameter is None or (name != "temperature" and len(re.findall(rf"\b{parameter}\b", call.subject.own_source)) < 2):
-            continue  # an option that is left open
-        (drawn, output), expected = _drawn(trial, call, {name: value}), _expected(logits, name, value)
-        setting, line = f"{name} = {value}", call.subject.line_of(PATTERNS[name])
+    for settings in SETTINGS:
+        if not all(_takes(call, name, parameters.get(name)) for name in settings):
+            continue
+        (drawn, output), expected, first = _drawn(trial, call, settings), _expected(logits, settings), next(iter(settings))
+        setting, line = ", ".join(f"{name} = {value}" for name, value in settings.items()), call.subject.line_of(PATTERNS[first])
         if drawn is not None and not _is_one_of(drawn, expected):
             says = TEXTS["sampling_differs"].format(setting=setting, got=_shown(drawn), expected=_shown(expected[0]))
-            return Cause("sampling_differs", says, FIXES[name], EMPTY, line=line)
-        if drawn is None and isinstance(output, Raised) and not refuses(output.error, call.subject):
-            return _raising(call, setting, output, FIXES[name], line)
+            return Cause("sampling_differs", says, FIXES[first], EMPTY, line=line)
+        if drawn is None and len(settings) == 1 and isinstance(output, Raised) and not refuses(output.error, call.subject):
+            return _raising(call, setting, output, FIXES[first], line)
     return None
+
+
+def _takes(call: LikeliestCall, name: str, parameter: str | None) -> bool:
+    """Return True for a setting that a function takes under the name of a parameter; False for an option that is left open."""
+    if parameter is None or (name == "top_p" and re.search(OF_NUCLEUS, call.subject.used_source) is None):
+        return False
+    return name == "temperature" or len(re.findall(rf"\b{parameter}\b", call.subject.own_source)) > 1
 
 
 def _greedy_cause(trial: Trial, call: LikeliestCall, parameters: Mapping[str, str]) -> Cause | None:
@@ -101,9 +116,16 @@ def _drawn(trial: Trial, call: LikeliestCall, settings: Mapping[str, Any]) -> tu
     return _ordered(call.weights[0].reshape(-1, call.weights[0].shape[-1])[0]) if call.weights else None, output
 
 
-def _expected(logits: numpy.ndarray, name: str, value: Any) -> list[numpy.ndarray]:
-    """Return the probabilities above 0 under a setting, largest first; for top-p those with one token more or fewer as well."""
+def _expected(logits: numpy.ndarray, settings: Mapping[str, Any]) -> list[numpy.ndarray]:
+    """Return the probabilities above 0 under some settings, largest first.
+
+    For top-p those with one token more or fewer are right as well, and for a filter with a temperature those of any number of tokens.
+    """
+    (name, value), *others = settings.items()
     kept = _ordered(functions.softmax(DEFINITIONS[name](logits, value)))
+    if others:
+        shown = settings.get("top_k", 2)
+        return [_ordered(kept[:shown]), *(_ordered(kept[: place + 1]) for place in range(len(kept)))]
     if name != "top_p":
         return [kept]
     every = _ordered(functions.softmax(logits))

@@ -33,6 +33,7 @@ from headway.practice.diagnosis.reading.absent_parts import (
     names_needed,
 )
 from headway.practice.diagnosis.reading.absent_values import Value
+from headway.practice.diagnosis.reading.lightning import lightning_module
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.names import fitting
 
@@ -54,6 +55,7 @@ class Equivalent:
     named              named arguments that make it the missing function
     takes              the parameters that both have, in their order; empty if they have all in common
     removes            characters of its texts that the other has no use for
+    takes_sizes        True if its named arguments are sizes, which both have
     """
 
     function: str
@@ -61,6 +63,7 @@ class Equivalent:
     named: Mapping[str, Any] = field(default_factory=dict)
     takes: Sequence[str] = ()
     removes: str = ""
+    takes_sizes: bool = False
 
     def __getitem__(self, index: object) -> Equivalent:
         """Return this, as an annotation does: `TypedModuleList[Layer]`."""
@@ -72,7 +75,9 @@ class Equivalent:
         given = given[: len(self.takes)] if self.takes else given
         unused = str.maketrans("", "", self.removes)
         given = tuple(each.translate(unused) if isinstance(each, str) else each for each in given)
-        return _held(self.function)(*given, **{name: value for name, value in named.items() if name in self.takes}, **self.named)
+        return _held(self.function)(
+            *given, **{name: value for name, value in named.items() if self.takes_sizes or name in self.takes}, **self.named
+        )
 
 
 # read now, because the process that confirms a verdict cannot read Headway's files later
@@ -166,7 +171,7 @@ class Placeholder:
         if re.fullmatch(OF_SETTINGS, self._name) and not is_published(self._path):
             return ()
         if self._package in BASES and self._path.endswith("Module"):
-            return (_held(BASES[self._package]),)
+            return (lightning_module() if self._name == "LightningModule" else _held(BASES[self._package]),)
         base = None if is_published(self._path) else base_in_place(self._path, uses_torch=_uses_torch())
         if base is not None:
             return (base,)
