@@ -100,19 +100,6 @@ def generate(model, prompt_ids, max_generated_tokens, context_length, temperatur
     return ids
 """
 
-CLIPPING = """
-import torch
-
-
-def clip_grad_norm(parameters, max_norm):
-    held = list(parameters)
-    total = torch.sqrt(sum((p.grad**2).sum() for p in held))
-    if total > max_norm:
-        for p in held:
-            p.grad.mul_(max_norm / (total + 1e-6))
-    return total
-"""
-
 ENCODER = """
 import torch
 from torch import nn
@@ -156,7 +143,6 @@ class BertEncoder(nn.Module):
 """
 
 PROGRAMS = [
-    Program("clip_grad_norm", "gradient_clipping", CLIPPING, (("= list(parameters)", "= parameters"),)),
     Program(
         "generate",
         "generate",
@@ -165,7 +151,7 @@ PROGRAMS = [
     ),
     Program("BertEncoder", "encoder_stack", ENCODER, (("scores + mask", 'scores.masked_fill(mask == 0, float("-inf"))'),)),
     Program("CausalSelfAttention", "causal_self_attention", LIGHTNING, (("triu(1)", "triu(0)"), (".hparams.num", ".num"))),
-    Program("MultiHeadAttention", "multi_head_attention", EINX, (("** -0.5", "** -1"), ("b s (h d) -> b h s d", "b s (d h) -> b h s d"))),
+    Program("MultiHeadAttention", "multi_head_attention", EINX, (("** -0.5", "** -1"),)),
     Program("get_lr", "cosine_schedule", SCHEDULE, (("wave * (max_lr - 0.1 * max_lr)", "wave * max_lr"), ("max_lr * 0.1", "0.0"))),
     Program("adamw_update", "adamw", UNCOUNTED, (("+ wd * p", "- wd * p"), ("v = b2 * v + (1 - b2) * g**2", "v = b2 * v + (1 - b2) * g"))),
 ]

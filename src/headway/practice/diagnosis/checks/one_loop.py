@@ -17,14 +17,12 @@ TEXTS = Texts("diagnosis")
 
 OF_ITERATOR = r"\b(Iterable|Iterator|Generator)\b"
 """Pattern of an annotation that allows an iterator."""
-OF_MODEL = r"(?i)^(model_?)?parameters$"
-"""Pattern of the name of an operand without an annotation that is given `model.parameters()`."""
 
 
 def one_loop_cause(trial: Trial) -> Cause | None:
     """Return a cause if a function that clips the gradients of a list changes none of an iterator, and takes one; else None.
 
-    It takes one if its annotation says so, if its name does and it has no annotation, or if the file passes it `model.parameters()`.
+    It takes one if its annotation says so, or if the file passes it `model.parameters()`.
     """
     call = trial.call
     if not isinstance(call, ClippingCall) or call.holds != PARAMETERS:
@@ -46,11 +44,9 @@ def one_loop_cause(trial: Trial) -> Cause | None:
 
 
 def _takes_iterator(call: ClippingCall, name: str) -> bool:
-    operand = next(each for each in call.subject.parameters if each.name == name)
-    if operand.annotation is operand.empty and re.search(OF_MODEL, name):
-        return True
+    annotation = next(str(each.annotation) for each in call.subject.parameters if each.name == name)
     is_passed = rf"\b{call.subject.short_name}\((\w+ *= *)?[\w.]+\.parameters\(\)"
-    return re.search(OF_ITERATOR, str(operand.annotation)) is not None or re.search(is_passed, call.subject.file_source) is not None
+    return re.search(OF_ITERATOR, annotation) is not None or re.search(is_passed, call.subject.file_source) is not None
 
 
 def _second_loop(call: ClippingCall, name: str) -> int | None:

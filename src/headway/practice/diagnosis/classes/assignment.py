@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -113,8 +114,20 @@ def wildcard_name(name: str) -> str:
     return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
+OF_SEGMENTS = r"(?i)seg|type"
+"""Pattern of the names of tables of segments."""
+
+
+def _without_segments(exercise: Exercise, slots: Sequence[Slot]) -> Exercise:
+    """Return an exercise whose table of segments is optional without it, unless an array has a name of such a table."""
+    if any(re.search(OF_SEGMENTS, slot.name) for slot in slots):
+        return exercise
+    return replace(exercise, roles=tuple(role for role in exercise.roles if not (role.name == "segment_table" and role.is_optional)))
+
+
 def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every assignment that names and shapes allow, most likely first."""
+    exercise = _without_segments(exercise, slots)
     roles = [role for role in exercise.roles if role.is_weight]
     slots, inputs = without_norms(slots, inputs, roles), widened(slots, inputs)
     groups = _grouped(slots, inputs, roles)

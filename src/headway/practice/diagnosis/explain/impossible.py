@@ -91,14 +91,15 @@ def _impossibles(subject: Subject) -> list[Impossible]:
 
 
 def raises_in_call(subject: Subject) -> Cause | None:
-    """Return the cause of the first expression that raises in every call of a function, or of an instance of a class; None if a call may pass without it."""
+    """Return the cause of the first expression that raises in every call and of which it is known what is meant; None if a call may pass without it."""
     tree = definitions(parsed(subject.text)).get(subject.name)
     if isinstance(tree, ast.ClassDef):
         bodies = [each.body for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "forward", "__call__")]
     else:
         bodies = [tree.body] if isinstance(tree, ast.FunctionDef) else []
     always = [statement for body in bodies for statement in _always_run(body)]
-    return next((each.cause for each in impossibles(subject) if any(each.node in ast.walk(statement) for statement in always)), None)
+    known = (each for each in impossibles(subject) if each.written)
+    return next((each.cause for each in known if any(each.node in ast.walk(statement) for statement in always)), None)
 
 
 def _always_run(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
