@@ -180,12 +180,12 @@ def with_repair(
         return replace(again, status="wrong", causes=(because_of([each for each, _ in _needed(used, subject, exercise)], REPAIRED),))
     chosen = subject if repaired is None else repaired
     suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
-    is_meant = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-    trials = (verdict.trials if is_meant else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
+    is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+    trials = (verdict.trials if is_known else trials_of(chosen, exercise)) or unfit_trials(chosen, exercise)
     is_open = is_in_doubt(verdict)
     may_be_elsewhere = error is not None and is_from_another_file(error, subject)
     is_single = may_be_elsewhere or (is_open and not (_is_named(subject, exercise) or _holds_its_weights(verdict)))
-    known = verdict.trial if is_meant and (verdict.status == "wrong" or "too_slow" in names) else None
+    known = verdict.trial if is_known and (verdict.status == "wrong" or "too_slow" in names) else None
     effort = EFFORT_OF_NAMED if _is_proved(verdict) and isclass(chosen.value) else 1.0
     extent = Extent(is_single=is_single, is_doubted=is_open, effort=effort, allowance=allowance or Allowance())
     repair = find_repair(chosen, trials, replace(file, suspects=suspects), extent, known)
