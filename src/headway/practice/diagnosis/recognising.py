@@ -370,9 +370,6 @@ OF_FLASH = r"(?i)(causal_?|my_?)?flash_?((multi_?)?head_?|self_?|causal_?)*att(e
 OF_EXPERT = r"(?i)\w*expert(_?(ffn|mlp|layer|net(work)?))?\d*"
 """Pattern of the names of classes of one expert of a mixture."""
 
-OF_WARMUP = r"(?i)(linear_?)?warm_?up(_?(decay|lr))?_?(lr|scheduler|schedule)"
-"""Pattern of the names of schedules that begin with a warmup, after which the rate may fall along a cosine."""
-
 OF_DESCENT = r"(?i)(vanilla|stochastic|((full|mini)_?)?batch)_?gd(_?optimi[sz]er)?"
 """Pattern of the names of optimizers that may be plain gradient descent."""
 
@@ -388,7 +385,6 @@ MEANT_IF_CORRECT = (
     (OF_RESIDUAL, ("residual",)),
     (OF_FLASH, ("causal_self_attention", "multi_head_attention")),
     (OF_EXPERT, ("gated_feed_forward", "feed_forward")),
-    (OF_WARMUP, ("cosine_schedule",)),
     (OF_DESCENT, ("sgd_optimizer",)),
     (OF_KEYS_AND_VALUES, ("kv_cache",)),
 )

@@ -107,7 +107,8 @@ def _optimizer(library: str, rate: float) -> Any:
 
 def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> list[Stepped]:
     """Return the ways to use a class, or a function that is given an optimizer; none for a function of a step alone."""
-    step_role, rate_role = (next((role for role in exercise.roles if role.name == name), None) for name in ("step", "max_rate"))
+    step_role = next(role for role in exercise.roles if role.name == "step")
+    rate_role = next((role for role in exercise.roles if role.name == "max_rate"), None)  # a schedule of Noam has none
     cls = subject.value if inspect.isclass(subject.value) else None
     given = next((each.name for each in subject.parameters if re.fullmatch(OPTIMIZER, each.name)), None)
     method = "" if cls is None else _method(cls, is_given=given is not None)
@@ -115,7 +116,7 @@ def stepped_schedules(subject: Subject, exercise: Exercise, library: str) -> lis
         return []
     operands = subject.parameters if cls is None else parameters_of(getattr(cls, method), is_bound=True)
     steps = [each for each in operands if each.default is each.empty or (given is None and each.default is None)]
-    step = next((each.name for each in steps if step_role is not None and fits_name(each.name, step_role)), "")
+    step = next((each.name for each in steps if fits_name(each.name, step_role)), "")
     if cls is not None and any(each.default is each.empty and each.name != step for each in operands):
         return []
     method = STEPPING[0] if cls is None and not step else method

@@ -15,7 +15,7 @@ from headway.practice.exercise import Inputs
 WRITES = r"(?m)^\s+{name}\[.*?\] *=(?!=)|(?<![\w.]){name}\.copy_\(|\bout *= *{name}\b|\bcopyto\({name}\b"
 """Pattern of the statements that write into an array of a name."""
 
-READ_AFTER = r"|\breturn {name}$"
+RETURNS = r"(?m)\breturn {name}$"
 """Pattern of the statement that returns it as well."""
 
 
@@ -28,9 +28,8 @@ def given_outputs(subject: Subject) -> list[str]:
 
 def _is_only_written(name: str, code: str) -> bool:
     """Return True if each use of a name in a function writes into it, apart from the head of the function."""
-    writes = len(re.findall(WRITES.format(name=name), code))
-    uses = writes + len(re.findall(f"(?m){READ_AFTER[1:]}".format(name=name), code))
-    return writes > 0 and len(re.findall(rf"\b{name}\b", code)) == 1 + uses
+    writes, returns = (len(re.findall(pattern.format(name=name), code)) for pattern in (WRITES, RETURNS))
+    return writes > 0 and len(re.findall(rf"\b{name}\b", code)) == 1 + writes + returns
 
 
 def is_written(name: str, source: str) -> bool:

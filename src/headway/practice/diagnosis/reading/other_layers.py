@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from headway.practice.diagnosis.reading.trees import constructor_in, is_of_self, parameters_in
+from headway.practice.diagnosis.reading.trees import constructor_in, is_of_self, last_name, parameters_in
 
 FEWEST_LAYERS = 2
 
@@ -37,7 +37,7 @@ def embeds_patches(node: ast.ClassDef) -> bool:
     """Return True for a class that projects the patches of images: `self.patches = nn.Conv2d(channels, width, patch_size, stride=patch_size)`."""
     constructor = constructor_in(node)
     made = (each for each in ast.walk(constructor) if isinstance(each, ast.Call)) if constructor is not None else ()
-    return any(ast.unparse(each.func).rpartition(".")[2] == "Conv2d" and re.search(OF_PATCHES, _sizes_in(each)) for each in made)
+    return any(last_name(each.func) == "Conv2d" and re.search(OF_PATCHES, _sizes_in(each)) for each in made)
 
 
 def _sizes_in(call: ast.Call) -> str:
