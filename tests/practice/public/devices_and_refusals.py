@@ -152,6 +152,6 @@ PROGRAMS = [
     Program("BertEncoder", "encoder_stack", ENCODER, (("scores + mask", 'scores.masked_fill(mask == 0, float("-inf"))'),)),
     Program("CausalSelfAttention", "causal_self_attention", LIGHTNING, (("triu(1)", "triu(0)"), (".hparams.num", ".num"))),
     Program("MultiHeadAttention", "multi_head_attention", EINX, (("** -0.5", "** -1"),)),
-    Program("get_lr", "cosine_schedule", SCHEDULE, (("wave * (max_lr - 0.1 * max_lr)", "wave * max_lr"), ("max_lr * 0.1", "0.0"))),
+    Program("get_lr", "cosine_schedule", SCHEDULE, (("wave * (max_lr - 0.1 * max_lr)", "wave * max_lr"),)),
     Program("adamw_update", "adamw", UNCOUNTED, (("+ wd * p", "- wd * p"), ("v = b2 * v + (1 - b2) * g**2", "v = b2 * v + (1 - b2) * g"))),
 ]
