@@ -258,11 +258,12 @@ def test_mistakes_with_iterators_and_caches_are_named(tmp_path, program: Program
     assert [each.name for each in verdict.causes] == [cause]
 
 
-NAMED = ("second_loop_empty", "sampling_differs", "mask_turned")
+NAMED = {"generate": "sampling_differs", "BertEncoder": "mask_turned"}
 
 
-@pytest.mark.parametrize(("program", "cause"), [*zip(devices_and_refusals.PROGRAMS, NAMED, strict=False)], ids=NAMED)
-def test_mistakes_that_one_kind_of_call_shows_are_named(tmp_path, program: Program, cause: str):
+@pytest.mark.parametrize(("name", "cause"), NAMED.items(), ids=NAMED.values())
+def test_mistakes_that_one_kind_of_call_shows_are_named(tmp_path, name: str, cause: str):
+    program = next(each for each in devices_and_refusals.PROGRAMS if each.name == name)
     verdict = verdict_on(tmp_path, program, program.text.replace(*program.mistakes[0]))
     assert verdict is not None
     assert [each.name for each in verdict.causes] == [cause]
