@@ -16,6 +16,7 @@ from tests.practice.public import (
     attentions,
     axes_and_states,
     bases_and_options,
+    batches_and_lengths,
     callers,
     casts_and_indices,
     constructed,
@@ -98,6 +99,7 @@ EXPLAINED_BY_CALLERS = (
     places_and_segments,
     tables_and_layers,
     devices_and_refusals,
+    batches_and_lengths,
 )
 """Modules whose programs the rest of the file explains."""
 

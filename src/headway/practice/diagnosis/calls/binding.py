@@ -362,6 +362,8 @@ def bind_call(
     neutral: dict[str, Role] = {}
     required = [each for each in parameters if each.default is each.empty]
     inputs = [each for each in required if "mask" not in each.name.lower()]
+    if len(inputs) == 1 and inputs[0].annotation not in (int, "int"):  # forward(batch): the sequences, not their number
+        roles = [role for role in roles if not (role.name == "batch_size" and fits_name(inputs[0].name, role))]
     is_unlisted = not any(each.name in listed for each in inputs)
     for each in required if len(inputs) > 1 else ():  # a single one is the input, even if its name is `idx`
         table = table_for(each.name, style)
