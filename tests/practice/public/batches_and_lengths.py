@@ -114,6 +114,22 @@ class RoPE(nn.Module):
 """,
         (("even * sin + odd * cos", "odd * cos - even * sin"), ("self.sin[token_pos]", "self.sin[: x.shape[-2]]")),
     ),
+    Program(
+        "softmax",
+        "softmax",
+        """
+import torch
+
+def softmax(x):
+    e = torch.exp(x - x.max(dim=1, keepdim=True)[0])
+    return e / e.sum(dim=1, keepdim=True)
+
+def attention(q, k, v):
+    assert q.ndim == k.ndim == v.ndim == 2
+    return softmax(q @ k.transpose(0, 1) / q.shape[1] ** 0.5) @ v
+""",
+        (("e.sum(dim=1", "e.sum(dim=0"), ("q @ k.transpose(0, 1)", "q.permute(0, 1) @ k.transpose(0, 1)")),
+    ),
 )
 
 WITHOUT_A_STEP = """
