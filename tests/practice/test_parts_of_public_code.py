@@ -16,6 +16,7 @@ from tests.practice.public import (
     attentions,
     axes_and_states,
     bases_and_options,
+    batches_and_lengths,
     callers,
     casts_and_indices,
     constructed,
@@ -98,6 +99,7 @@ EXPLAINED_BY_CALLERS = (
     places_and_segments,
     tables_and_layers,
     devices_and_refusals,
+    batches_and_lengths,
 )
 """Modules whose programs the rest of the file explains."""
 
@@ -245,6 +247,13 @@ def test_functions_that_make_layers_need_no_verdict(tmp_path):
     pytest.importorskip("flax")
     path = tmp_path / "learner.py"
     path.write_text(tables_and_layers.MAKES_LAYERS)
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
+def test_parts_that_leave_out_a_step_by_their_name_and_classifiers_of_texts_need_no_verdict(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(batches_and_lengths.WITHOUT_A_STEP)
     assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
 
 

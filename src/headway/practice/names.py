@@ -25,8 +25,8 @@ class Pattern:
     also: str | None = None
 
 
-NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|guided|deconv|surrogate|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
-"""Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is."""
+NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|guided|swin(?!g)\w*(block|layer|stage|transformer|att)|deconv|surrogate|fp8|quanti[sz]e|convert|replace_(?!pair)|(^|_)lr(_|$)|identity|dummy|placeholder)|(?:^|[a-z_])[Nn]o_?[Oo]p(?![a-z])|(?:[a-z](No|Without)|(?:^|_)([Nn]o|[Ww]ithout))_?([Rr]esid(ual)?s?|[Ss]kips?|[Ll]ayer_?[Nn]orm|LN|[Ss]cal(e|ing))(?![a-z])|For[A-Z]\w+$|\w(Params|Settings|Options|Outputs?|Results?)$"
+"""Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is, what leaves out a step, what has windows of images."""
 
 NO_FUNCTION = (
     r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|measure|estimate|analy[sz]e|inspect|prune|init(iali[sz]e)?|validate|check|ensure|find|auto_?resize|resize|d|grad(ient)?(?!_?desc)|deriv(ative)?)_"

@@ -24,10 +24,12 @@ from headway.practice.diagnosis.reading.methods import (
     BYTE_PAIRS,
     CALLS_GENERATE,
     CLASSIFIER,
+    CLASSIFIER_OF_TEXTS,
     DECODING,
     ENCODING,
     OF_BYTE_PAIRS,
     OF_FACTORY,
+    OF_MODELS,
     READ_BY,
     learns_merges,
     only_allocates,
@@ -218,6 +220,8 @@ def is_more_than(subject: Subject, name: str) -> bool:
         return True
     if name in NORMS:
         return re.search(AROUND_A_LAYER, subject.code) is not None
+    if name in OF_MODELS and inspect.isclass(subject.value):
+        return re.search(CLASSIFIER_OF_TEXTS, subject.own_source) is not None
     is_classifier = name == "feed_forward" and re.search(CLASSIFIER, subject.own_source) is not None
     return is_classifier and correct_as_is(subject, exercise(name)) is None
 
@@ -379,8 +383,9 @@ OF_KEYS_AND_VALUES = r"\w*KV|\w*KV(Store|Buffer|Memory|State)"
 OF_SMOOTHING = r"(?i)label_?smooth(ing|ed)?(_?(cross_?entropy|ce|loss|criterion))*|smooth(ed)?_?(label_?)?(cross_?entropy|ce)(_?loss)?"
 """Pattern of the names of losses whose targets are smoothed."""
 
+LOSS_IF_CORRECT = ((OF_SMOOTHING, ("cross_entropy",)),)
 MEANT_IF_CORRECT = (
-    (OF_SMOOTHING, ("cross_entropy",)),
+    *LOSS_IF_CORRECT,
     (OF_LINEAR, ("linear",)),
     (OF_RESIDUAL, ("residual",)),
     (OF_FLASH, ("causal_self_attention", "multi_head_attention")),
@@ -391,10 +396,12 @@ MEANT_IF_CORRECT = (
 
 
 def as_correct(subject: Subject) -> Exercise | None:
-    """Return the first exercise that the name of a class may mean as which it is correct, such as linear layers, residual connections, experts."""
-    if not inspect.isclass(subject.value):
-        return None
-    return _first_correct(subject, [part for pattern, parts in MEANT_IF_CORRECT if re.fullmatch(pattern, subject.name) for part in parts])
+    """Return the first exercise that the name of a class may mean as which it is correct, such as linear layers, residual connections, experts.
+
+    The name of a function may mean a loss.
+    """
+    meant = MEANT_IF_CORRECT if inspect.isclass(subject.value) else LOSS_IF_CORRECT
+    return _first_correct(subject, [part for pattern, parts in meant if re.fullmatch(pattern, subject.short_name) for part in parts])
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:

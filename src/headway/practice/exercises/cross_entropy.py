@@ -354,8 +354,8 @@ def _first_row(inputs: Inputs) -> Inputs | None:
     return inputs | {"logits": logits, "targets": targets} if logits.ndim == 1 and "mask" not in inputs else None
 
 
-ONE_ROW = r"\A(?!(.|\n)*(mean|sum\(|average))(.|\n)*\[\s*(int\()?\w+\)?\s*\]"
-"""Source of a function that takes the prediction at one target, and averages nothing."""
+ONE_ROW = r"\A(?!(.|\n)*(?m:^[^#\n]*(mean|sum\(|average)))(.|\n)*\[\s*(int\()?\w+\)?\s*\]"
+"""Source of a function that takes the prediction at one target, and averages nothing outside of its comments."""
 
 OF_ONE_ROW = (
     r"(?i)\A(?!(.|\n)*(mean|average|batch|axis|rows|samples|logits|softmax))(.|\n)*: *(a )?vector of (\w+ )?probabilities\b(.|\n)*sum\("

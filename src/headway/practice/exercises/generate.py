@@ -241,7 +241,7 @@ COUNTS = optional(
         TEXTS["length_includes_prompt"],
         lambda inputs: inputs | {"max_new_tokens": inputs["max_new_tokens"] + inputs["prompt"].shape[-1]},
         role="max_new_tokens",
-        named=r"max_?len|total|^length|max_tokens_total|seq_?len",
+        named=r"max(imum)?_?len|total|^length|max_tokens_total|seq_?len",
     )
 )
 

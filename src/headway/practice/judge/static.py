@@ -11,7 +11,9 @@ from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.methods import (
     BYTE_PAIRS,
     CLASSIFIER,
+    CLASSIFIER_OF_TEXTS,
     OF_FACTORY,
+    OF_MODELS,
     READ_BY,
     learns_merges,
     methods,
@@ -90,6 +92,8 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name in functions if re.match(NO_FUNCTION, name.rpartition(".")[2], re.IGNORECASE)}
     classes = {name: node for name, node in top.items() if isinstance(node, ast.ClassDef)}
     optional |= {name for name, node in classes.items() if means(name, "feed_forward") and re.search(CLASSIFIER, ast.unparse(node))}
+    models = {name: node for name, node in classes.items() if any(means(name, part) for part in OF_MODELS)}
+    optional |= {name for name, node in models.items() if re.search(CLASSIFIER_OF_TEXTS, ast.unparse(node))}
     optional |= {name for name, node in classes.items() if means(name, "kv_cache") and only_allocates(node)}
     optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)} | left_to_subclasses(top)
     optional |= {name for name, node in nodes.items() if means(name, "merge_pair") and learns_merges(node)}

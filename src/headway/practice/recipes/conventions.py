@@ -215,7 +215,12 @@ SCORES_OF_MATRICES = (
 WITH_SIZES = r"\bdef \w+\([^)]*\boutput\b[^)]*, *[BMN](: *int)?, *[CDN](: *int)?[,)]"
 """Pattern of the head of a function that writes into an output of two axes, whose sizes it is given."""
 
-OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}|{WITH_SIZES}")
+ASSERTS_MATRICES = (
+    r"\A(?![\s\S]*((transpose|swapaxes)\([^()]*(-|[2-9])|permute|einsum|shape\[[23]\]|mT\b|heads))[\s\S]*\n +assert (\w+\.ndim *== *)+2\b"
+)
+"""Pattern of the source of a file that asserts that all operands of a function are matrices, and has no arrays of more axes."""
+
+OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|{SCORES_OF_MATRICES}|{WITH_SIZES}|{ASSERTS_MATRICES}")
 
 WITH_SOFTMAX_OF_ROWS = r"def \w*softmax\(\w+\):\s*(.*\n)?[^\n]*\baxis *= *1\b"
 OF_ROWS_AS_SOFTMAX = _of_matrices(OVER_ROWS, file_source=WITH_SOFTMAX_OF_ROWS)

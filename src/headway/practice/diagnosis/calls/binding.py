@@ -75,6 +75,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= _given_outputs(subject, roles)
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
+    others |= _shares_of_smoothing(subject, roles)
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
     others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles)
     left = [each for each in subject.parameters if each.name not in others]
@@ -187,6 +188,15 @@ def _bases_of_rotation(subject: Subject, roles: Sequence[Role]) -> dict[str, Rol
     return {name: Role(f"{NO_EFFECT}{name}", neutral=BASE.neutral) for name in _unlisted(subject, roles) if fits_name(name, BASE)}
 
 
+def _shares_of_smoothing(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the role of the share that a loss with smoothed targets takes from them: a required `epsilon` next to `1 - epsilon`, no guard of a logarithm."""
+    smoothing = next((role for role in roles if role.name == "smoothing"), None)
+    if smoothing is None or not re.search(r"smooth", subject.short_name, re.IGNORECASE):
+        return {}
+    shares = [name for name in _unlisted(subject, roles) if re.search(rf"\b1(\.0?)? *- *{re.escape(name)}\b", subject.code)]
+    return {name: smoothing for name in shares if len(shares) == 1}
+
+
 def _arrays_by_default(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of optional numbers whose axes a function reads, which its callers give as arrays: `scale=1`, `scale.ndim == 2`."""
     return {
@@ -262,6 +272,10 @@ def bind_parameters(
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
+        if role is not None and role.name == "scale" and _is_switch(parameter):
+            free.remove(role)
+            bound |= {parameter.name: Role(f"{GIVEN}{parameter.name}", neutral=True)} if parameter.default is not True else {}
+            continue
         if role is not None and (_is_small(parameter, role) or (role.is_weight and _is_function(parameter, role))):
             continue
         if role is not None and role.name == "encoder_mask" and _is_beside_padding(parameter, parameters):
@@ -292,6 +306,11 @@ def bind_parameters(
         if role in free:
             free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+def _is_switch(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter that is True or False: `scale: bool = True`."""
+    return isinstance(parameter.default, bool) or parameter.annotation in (bool, "bool")
 
 
 LARGE, SMALL = 1000, 16
@@ -359,13 +378,16 @@ def bind_call(
     listed = {each.name for each in parameters if any(fits_name(each.name, role) for role in roles)}
     masks = _masks([each for each in parameters if each.name not in flags], roles)
     roles = [role for role in roles if role not in masks.values()]
-    neutral: dict[str, Role] = {}
     required = [each for each in parameters if each.default is each.empty]
+    neutral = _positions(required, roles)
+    roles = [role for role in roles if role not in neutral.values()]
     inputs = [each for each in required if "mask" not in each.name.lower()]
+    if len(inputs) == 1 and inputs[0].annotation not in (int, "int"):  # forward(batch): the sequences, not their number
+        roles = [role for role in roles if not (role.name == "batch_size" and fits_name(inputs[0].name, role))]
     is_unlisted = not any(each.name in listed for each in inputs)
     for each in required if len(inputs) > 1 else ():  # a single one is the input, even if its name is `idx`
         table = table_for(each.name, style)
-        if each.name in listed or each.name in flags or (is_unlisted and re.fullmatch(OF_TOKENS, each.name.lower())):
+        if each.name in {*listed, *neutral, *flags} or (is_unlisted and re.fullmatch(OF_TOKENS, each.name.lower())):
             continue
         if table is not None and each.name in called:
             neutral[each.name] = Role(f"{NO_EFFECT}{each.name}", size_of=lambda inputs: same)
@@ -384,6 +406,20 @@ def bind_call(
             if each.name in neutral or each.name in binding.role_of
         }
     )
+
+
+OF_POSITIONS = r"(?!start|cur|offset|last|first|max|past|cache|input|layer)(\w+_)?pos(ition)?s?(_(ids?|idx|index|indices))?"
+"""Pattern of the names of the positions of all tokens, other than the first or the last one."""
+
+
+def _positions(required: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the role of the only required parameter for positions under a name that no role lists, of a part that rotates at positions: `token_pos`."""
+    positions = next((role for role in roles if role.name == "positions"), None)
+    if positions is None or any(fits_name(each.name, positions) for each in required):
+        return {}
+    unlisted = [each for each in required if not any(fits_name(each.name, role) for role in roles)]
+    named = [each.name for each in unlisted if re.fullmatch(OF_POSITIONS, each.name.lower()) and each.annotation not in (int, "int")]
+    return dict.fromkeys(named, positions) if len(named) == 1 else {}
 
 
 OF_TOKENS = r"(?!layer|block|head|expert|pos|step)(\w+_)?idx"

@@ -92,6 +92,14 @@ OF_BYTE_PAIRS = r"merge|bpe|pair|byte|(?<!encoding=.)(?<!encoding = .)utf|\bb['\
 CLASSIFIER = r"(?is)\A(?=.*\bdef __init__\([^)]*\b(out(put)?_?(size|dim|features)|d_out|(num|n)_?class(es)?)\b)(?=.*(relu|gelu|silu|tanh|sigmoid))(?=.*soft_?max)"
 """Pattern of the source of a feed-forward with an output of another width, whose softmax is not its activation: it returns probabilities of classes."""
 
+OF_MODELS = ("encoder_stack", "encoder_decoder", "gpt2")
+"""Parts whose name, a Transformer, may also be that of a classifier of texts."""
+
+CLASSIFIER_OF_TEXTS = (
+    r"(?is)\A(?=.*Embedding\([^)]*vocab)(?=.*Linear\([^)]*\b(num|n)_?(class(es)?|labels)\b)(?!.*Linear\([^)]*(vocab|tokens))"
+)
+"""Pattern of the source of a model that embeds tokens and returns the logits of classes."""
+
 BY_CHARACTER = r"\A\w+ *= *lambda \w+: *\[\w+\[(\w+)\] for \1 in \w+\]"
 """Pattern of an expression that looks up each character, and merges nothing: it is no encoding with byte pairs."""
 
