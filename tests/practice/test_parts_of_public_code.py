@@ -28,6 +28,7 @@ from tests.practice.public import (
     flags_and_rates,
     gates_and_bases,
     given_places,
+    given_sides,
     given_sizes,
     gradients_and_rates,
     jax_modules,
@@ -149,6 +150,7 @@ MODULES = (
     flags_and_rates,
     gates_and_bases,
     *EXPLAINED_BY_CALLERS,
+    given_sides,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [
