@@ -250,6 +250,13 @@ def test_functions_that_make_layers_need_no_verdict(tmp_path):
     assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
 
 
+def test_functions_that_let_a_model_generate_need_no_verdict(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(given_sides.LETS_GENERATE)
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
 USES = ("second_loop_empty", "prompt_not_cached", "first_pass_unmasked")
 
 

@@ -159,4 +159,37 @@ class Merger:
 """,
         (("max(counts", "min(counts"), ("ids = joined", "pass")),
     ),
+    Program(
+        "adam_update",
+        "adam_step",
+        """
+import torch
+
+def adam_update(grad, buf1, buf2, step, betas, eps):
+    buf1.mul_(betas[0]).add_(grad, alpha=1 - betas[0])
+    buf2.mul_(betas[1]).addcmul_(grad, grad, value=1 - betas[1])
+    mean = buf1 / (1 - betas[0] ** step)
+    square = buf2 / (1 - betas[1] ** step)
+    return mean / (square.sqrt() + eps)
+""",
+        (
+            ("buf2 / (1 - betas[1] ** step)", "buf2"),
+            ("buf2 / (1 - betas[1] ** step)", "buf2 / (1 - betas[0] ** step)"),
+            ("square.sqrt() + eps", "(square + eps).sqrt()"),
+            ("grad, grad, value", "grad, buf1, value"),
+            ("buf1.mul_(betas[0]).add_(", "buf1 = buf1.mul(betas[0]).add("),
+        ),
+    ),
 )
+
+LETS_GENERATE = """
+import torch
+
+def relu(x):
+    return x.clamp(min=0)
+
+def generate(model, encode, decode, prompt="", max_new_tokens=5):
+    ids = torch.tensor([encode(prompt)])
+    return decode(model.generate(ids, max_new_tokens)[0].tolist())
+"""
+"""A function that lets a model generate by itself."""
