@@ -110,7 +110,7 @@ def _classes(torch: Any) -> SimpleNamespace:
     nn = torch.nn
     width = stacks.WIDTH
 
-    class Places(nn.Module):  # type: ignore[misc, name-defined]
+    class Places(nn.Module):  # type: ignore[name-defined]
         """Adds a learned vector to each position."""
 
         def __init__(self) -> None:
@@ -120,7 +120,7 @@ def _classes(torch: Any) -> SimpleNamespace:
         def forward(self, x: Any) -> Any:
             return x + self.place_table[: x.shape[1]]
 
-    class Embedding(nn.Module):  # type: ignore[misc, name-defined]
+    class Embedding(nn.Module):  # type: ignore[name-defined]
         """The vectors of tokens, with their positions or without."""
 
         def __init__(self, vocab_size: int, *, is_placed: bool) -> None:
@@ -131,7 +131,7 @@ def _classes(torch: Any) -> SimpleNamespace:
         def forward(self, ids: Any) -> Any:
             return self.added(self.embedding(ids))
 
-    class DecoderLayer(nn.Module):  # type: ignore[misc, name-defined]
+    class DecoderLayer(nn.Module):  # type: ignore[name-defined]
         """A layer in which each position sees what its masks let it see."""
 
         def __init__(self) -> None:
@@ -147,7 +147,7 @@ def _classes(torch: Any) -> SimpleNamespace:
         shares = shares if visible is None else shares * visible
         return shares / shares.sum(-1, keepdim=True).clamp(min=1) @ torch.tanh(values)
 
-    class Side(nn.Module):  # type: ignore[misc, name-defined]
+    class Side(nn.Module):  # type: ignore[name-defined]
         """Layers, after an embedding if the model has none."""
 
         def __init__(self, num_layers: int, vocab_size: int | None) -> None:
