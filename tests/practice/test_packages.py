@@ -1043,3 +1043,19 @@ def test_a_class_whose_base_a_library_lacks_leaves_the_others_to_be_judged(tmp_p
     module = load_definitions(tmp_path / "mine.py", text)
     assert isinstance(module, ModuleType)
     assert module.relu(2) == 2
+
+
+@pytest.mark.skipif(find_spec("tensorflow") is not None, reason="needs a missing package")
+def test_layers_that_a_function_makes_with_a_missing_package_are_no_weights_of_the_file(tmp_path):
+    text = """
+import tensorflow as tf
+
+def feed_forward(hidden_size, inner_size):
+    return tf.keras.Sequential([tf.keras.layers.Dense(inner_size, activation="relu"), tf.keras.layers.Dense(hidden_size)])
+
+class Layer(tf.keras.layers.Layer):
+    pass
+"""
+    verdict = statuses(tmp_path, text)["feed_forward"]
+    assert verdict.status == "could not run"
+    assert "tool_error" not in {each.name for each in verdict.causes}

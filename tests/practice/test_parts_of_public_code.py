@@ -29,6 +29,7 @@ from tests.practice.public import (
     flags_and_rates,
     gates_and_bases,
     given_places,
+    given_sides,
     given_sizes,
     gradients_and_rates,
     jax_modules,
@@ -151,6 +152,7 @@ MODULES = (
     flags_and_rates,
     gates_and_bases,
     *EXPLAINED_BY_CALLERS,
+    given_sides,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [
@@ -254,6 +256,13 @@ def test_parts_that_leave_out_a_step_by_their_name_and_classifiers_of_texts_need
     pytest.importorskip("torch")
     path = tmp_path / "learner.py"
     path.write_text(batches_and_lengths.WITHOUT_A_STEP)
+    assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
+
+
+def test_functions_that_let_a_model_generate_need_no_verdict(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(given_sides.LETS_GENERATE)
     assert [each.subject for each in check_file(path) if each.status != "not judged"] == ["relu"]
 
 

@@ -197,6 +197,11 @@ def _in_order(*places: int) -> Any:
     )
 
 
+IN_PLACE = r"(\.(lerp|mul|copy)_\(| *\*=|\[(:|\.\.\.)\] *=)"
+CHANGES_BOTH = rf"(?s)(?<![\w.])(\w+){IN_PLACE}.*(?<![\w.])(?!\1\b)\w+{IN_PLACE}"
+"""Pattern of the source of a function that changes two arrays in place: its caller finds the moments there."""
+
+
 EXERCISE = Exercise(
     name="adam_step",
     definition=definition,
@@ -225,6 +230,14 @@ EXERCISE = Exercise(
                 TEXTS["point_alone"],
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer,
                 steps={"answer": unchanged},
+            ),
+            Convention(
+                TEXTS["direction_alone"],
+                lambda inputs: without(inputs, "point", "learning_rate"),
+                lambda answer, inputs: inputs["point"] - inputs.get("learning_rate", adam.RATE) * answer,
+                steps={"answer": unchanged},
+                without="point",
+                source=CHANGES_BOTH,
             ),
             Convention(TEXTS["moments_first"], decode=_in_order(2, 0, 1)),
             Convention(TEXTS["more_than_moments"], decode=_in_order(0, 1, 2)),

@@ -155,7 +155,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(stacks.EMBEDDINGS, (stacks.HEAD, stacks.HEADLESS), OUTPUTS, SHIFTS),
+    conventions=(stacks.EMBEDDINGS, (stacks.HEAD, stacks.HEADLESS, stacks.HEAD_GIVEN), OUTPUTS, SHIFTS),
     is_trained_through=False,
     calls="stack",
 )

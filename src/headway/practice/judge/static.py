@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.methods import (
     BYTE_PAIRS,
+    CALLS_GENERATE,
     CLASSIFIER,
     CLASSIFIER_OF_TEXTS,
     OF_FACTORY,
@@ -97,6 +98,7 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name, node in classes.items() if means(name, "kv_cache") and only_allocates(node)}
     optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)} | left_to_subclasses(top)
     optional |= {name for name, node in nodes.items() if means(name, "merge_pair") and learns_merges(node)}
+    optional |= {name for name in functions if _is_caller(name, nodes[name])}
     if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {
@@ -177,6 +179,11 @@ def is_record(node: ast.stmt) -> bool:
 def _is_no_part(node: ast.stmt) -> bool:
     """Return True for a class that needs no verdict: an abstract one, one of tests, one that only holds fields, or one whose part is another layer."""
     return is_abstract(node) or is_test_case(node) or is_record(node) or is_other_layer(node)
+
+
+def _is_caller(name: str, node: ast.stmt) -> bool:
+    """Return True for a function that lets a model generate by itself, or an update that is a part only if it is correct."""
+    return means(name, "sgd_optimizer") or (means(name, "generate") and re.search(CALLS_GENERATE, ast.unparse(node)) is not None)
 
 
 def is_test_case(node: ast.stmt) -> bool:

@@ -174,6 +174,11 @@ HEADLESS = Convention(
 )
 """A model without its output layer, which another class of the file is."""
 
+HEAD_GIVEN = Convention(
+    TEXTS["head_elsewhere"], steps=HEADLESS.steps, without="table", source=r"def __init__\([^)]*\b(generator|\w*proj\w*)\b"
+)
+"""A model that is given its output layer, for its caller to apply."""
+
 
 def mistakes(stack: str = "stack", norm: str = "last_norm", suffix: str = "") -> tuple[Mistake, ...]:
     """Return the mistakes of the steps with these names."""

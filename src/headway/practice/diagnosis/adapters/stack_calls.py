@@ -22,6 +22,7 @@ from headway.practice.diagnosis.classes.children import method_of
 from headway.practice.diagnosis.classes.class_binding import class_binding
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError
 from headway.practice.diagnosis.classes.constructing import Construction, constructions
+from headway.practice.diagnosis.classes.given_sides import GIVEN, of_given_sides
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.made import as_made, of_own_layers
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -297,8 +298,8 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         return function_calls(subject, exercise, library)
     if module_library(subject.value) not in (library, None) or library not in LIBRARIES:
         return []
-    sides = (["source_table", "target_table"], ["source_layers", "target_layers"])
-    tables, layers = sides if any(role.name == "source" for role in exercise.roles) else (["table"], ["layers"])
+    of_two = (["source_table", "target_table"], ["source_layers", "target_layers"])
+    tables, layers = of_two if any(role.name == "source" for role in exercise.roles) else (["table"], ["layers"])
     operands = [role for role in exercise.roles if role.name in SEQUENCES]
     is_encoder = [role.name for role in operands] == ["x"]
     masks = [role for name, role in stacks.MASKS.items() if (name == "mask") == is_encoder]
@@ -307,7 +308,8 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     own = replace(exercise, roles=(*operands, *masks, *segments, *stacks.sizes(tables, layers)))
     budget = iter(range(MAX_CALLS))
     takes_parts = any(each.default is each.empty and is_part(each.name, subject, is_called=True) for each in subject.parameters)
-    makers = [*as_made(subject), *of_own_layers(subject, "encoder_layer" if is_encoder else "decoder_layer")]
+    sides = of_given_sides(subject) if exercise.name == "encoder_decoder" else ()
+    makers = [*as_made(subject), *of_own_layers(subject, "encoder_layer" if is_encoder else "decoder_layer"), *sides]
     for each in sorted(makers, key=lambda each: takes_parts and each.value.__init__ is subject.value.__init__):
         for construction in itertools.islice(constructions(each, own), MAX_CONSTRUCTIONS):
             binding = class_binding(construction, Assignment({}))
@@ -318,7 +320,7 @@ def stack_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
             found = _in_form(StackCall(each, binding, library, construction=construction), own, budget)
             if found is not None:
                 found = [*found, *_batch_first(found[:1], own, budget)]
-                has_positions = re.search(rf"{PLACED}|{stacks.ROTARY}", each.used_source, re.IGNORECASE)
+                has_positions = hasattr(each.value, GIVEN) or re.search(rf"{PLACED}|{stacks.ROTARY}", each.used_source, re.IGNORECASE)
                 return [] if any(not call.form.has_vectors for call in found) and not has_positions else [*found]
     return []
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from headway.practice.diagnosis.calls.binding import fits_name
-from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, parsed
+from headway.practice.diagnosis.reading.trees import without_texts
 from headway.practice.exercise import Exercise
 
 OPTIMIZER = r"(?i)_?opt(im(i[sz]er)?s?)?"
@@ -139,7 +142,9 @@ sets the rate of step 0; of a method that first counts the step, and of one that
 
 def _ways(cls: type, method: str) -> tuple[tuple[int, int], ...]:
     """Return the ways to number the calls of a method, by whether it counts a step before it computes the rate: both if its source does not tell."""
-    before, counts, _ = inspect.getsource(getattr(cls, method)).partition(":\n")[2].partition("+= 1")
+    function = next(iter(parsed(textwrap.dedent(inspect.getsource(getattr(cls, method)))).body), None)
+    body = without_texts(function.body) if isinstance(function, ast.FunctionDef) else []
+    before, counts, _ = "\n".join(map(ast.unparse, body)).partition("+= 1")
     if not counts:
         return (*COUNTS_FIRST, *COUNTS_LAST)
     return COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST

@@ -49,7 +49,8 @@ def with_global_weights(subject: Subject, exercise: Exercise, library: str) -> S
 
 def _is_array(value: Any) -> bool:
     """Return True for an array of one or two axes that holds numbers with fractions."""
-    return hasattr(value, "dtype") and getattr(value, "ndim", 0) in (1, 2) and "float" in str(value.dtype)
+    num_axes = getattr(value, "ndim", 0)  # of an absent package no number
+    return hasattr(value, "dtype") and isinstance(num_axes, int) and num_axes in (1, 2) and "float" in str(value.dtype)
 
 
 def _are_in_order(tree: Node, arrays: dict[str, Any]) -> bool:

@@ -37,6 +37,11 @@ def returned_by(*trees: ast.AST) -> list[ast.expr]:
     return [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
 
 
+def without_texts(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return statements without those that are texts, such as docstrings."""
+    return [node for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+
+
 def in_branches(statement: ast.If | ast.Try) -> list[ast.stmt]:
     """Return the statements in the branches of an `if`, or of a `try` with its handlers."""
     handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
