@@ -18,7 +18,8 @@ from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, is_in_doubt, lacks_weights, raised
 from headway.practice.diagnosis.explain.failure import is_from_another_file, is_of_stand_in, refuses
-from headway.practice.diagnosis.explain.impossible import Impossible, impossibles
+from headway.practice.diagnosis.explain.impossible import impossibles
+from headway.practice.diagnosis.explain.raising import Impossible
 from headway.practice.diagnosis.explain.undefined import is_undefined
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE, REPAIRED, because_of

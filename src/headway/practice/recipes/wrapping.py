@@ -76,10 +76,28 @@ def wrapped(*silent: Inputs, has_context: bool = False) -> tuple[Convention, ...
                 return AFTER_BY_ROOT
             if is_same(answer, x, precision(answer)):
                 return around
-            return before if not numpy.any(answer) else None
+            is_possible = not numpy.any(answer) and (has_context or not _is_proportional(ask, inputs))
+            return before if is_possible else None
         return None
 
     return optional(Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
+
+
+FACTOR = 4.0
+"""Factor of the inputs that a norm removes."""
+
+
+def _is_proportional(ask: Ask, inputs: Inputs) -> bool:
+    """Return True if the output of an attention for one position grows with that position: no norm is on the way to its values."""
+    if "value_weight" not in inputs:
+        return False
+    x, mask = inputs["x"][..., :1, :], inputs.get("mask")
+    value_weight = Draw(7).numbers(*inputs["value_weight"].shape)
+    single = inputs | {"value_weight": value_weight} | ({} if mask is None else {"mask": mask[..., :1, :1]})
+    given, grown = (_first(ask(single | dict.fromkeys(SEQUENCES[:-1], x * factor))) for factor in (1.0, FACTOR))
+    if given is None or grown is None or given.shape != x.shape or not numpy.any(given):
+        return False
+    return is_same(grown, given * numpy.asarray(FACTOR, given.dtype), precision(given))
 
 
 def _with_masks(inputs: Inputs) -> Iterator[Inputs]:

@@ -6,16 +6,17 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.explain.failure import line_in
+from headway.practice.diagnosis.explain.raising import LIKENESS, File, Impossible, module_of, raising
+from headway.practice.diagnosis.explain.tensor_slips import OF_ARRAYS
 from headway.practice.diagnosis.explain.undefined import defined_names, nodes_of, running_lines, sets_no_others
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
 from headway.practice.diagnosis.reading.trees import constructor_in, is_of_self, last_name
-from headway.practice.message import EMPTY, describe_error
+from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
@@ -23,47 +24,10 @@ TEXTS = Texts("diagnosis")
 
 LACKS_NAME = r"module '[\w.]+' has no attribute '\w+'"
 """Pattern of the message for a name that a module never had; for one that was removed, libraries say so."""
-LIKENESS = 0.85
-"""Likeness of two names from which one is a slip of the other; below, it may be a name of another version."""
-ATTRIBUTES = {
-    "requires_grad": "{array}.requires_grad_({arguments})",
-    "shape": "{array}.shape[{arguments}]",
-    "dtype": "{array}.dtype",
-    "ndim": "{array}.ndim",
-}
-"""Attributes of arrays that are no methods, and what a call of them means."""
 PLAIN_DECORATORS = r"(torch\.)?(no_grad|inference_mode)|(nn\.|linen\.)?compact|staticmethod"
 """Pattern of the decorators that keep the parameters of a function."""
 FLAX = ("flax.linen.module", "Module")
 TYPES = ("int", "float", "bool", "str")
-
-
-@dataclass(frozen=True)
-class File:
-    """A learner's file, as far as its names have one meaning.
-
-    once   functions and classes that are defined once and never assigned
-    """
-
-    subject: Subject
-    nodes: Sequence[ast.AST]
-    once: Mapping[str, ast.stmt]
-
-    def value(self, name: str) -> Any:
-        """Return the value of a name of the module; None for one that is assigned elsewhere as well."""
-        return vars(self.subject.module).get(name) if self.subject.module is not None else None
-
-
-@dataclass(frozen=True)
-class Impossible:
-    """An expression, or a field, that raises under every convention.
-
-    written   what is meant instead of the node; empty if it is not known
-    """
-
-    cause: Cause
-    node: ast.expr | ast.stmt
-    written: str = ""
 
 
 def impossible(subject: Subject) -> Cause | None:
@@ -117,16 +81,9 @@ IN_PART = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, as
 """Statements without others in them, and expressions of which a part may not run."""
 
 
-def _raising(subject: Subject, error: Exception, node: ast.expr, written: str) -> Impossible:
-    place = TEXTS["at_line"].format(written=line_in(subject, node.lineno))
-    says = TEXTS["call_raises"].format(error=describe_error(error), place=place, arrays=EMPTY)
-    fix = TEXTS["write_instead"].format(written=written) if written else TEXTS["make_call_work"]
-    return Impossible(Cause(f"raises_{type(error).__name__}", says, fix, EMPTY, line=node.lineno), node, written)
-
-
 def _lacking(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield a name that a module lacks and that is a slip of one that it has: `torch.trill`."""
-    module = _module(file, node.value) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
+    module = module_of(file, node.value) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
     if module is None or not isinstance(node, ast.Attribute) or any(_is_text(each, node.attr) for each in file.nodes):
         return
     try:
@@ -134,19 +91,19 @@ def _lacking(file: File, node: ast.expr) -> Iterator[Impossible]:
     except AttributeError as error:
         near = like_in_module(module, node.attr)
         if near is not None and re.fullmatch(LACKS_NAME, str(error)):
-            yield _raising(file.subject, error, node, f"{ast.unparse(node.value)}.{near}")
+            yield raising(file.subject, error, node, f"{ast.unparse(node.value)}.{near}")
 
 
 def _with_point(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield a name of a module that is written with a point in place of its underscore: `np.zeros.like`."""
     function = node.value if isinstance(node, ast.Attribute) else None
-    module = _module(file, function.value) if isinstance(function, ast.Attribute) else None
+    module = module_of(file, function.value) if isinstance(function, ast.Attribute) else None
     if module is None or not isinstance(function, ast.Attribute) or not isinstance(node, ast.Attribute):
         return
     meant, value = f"{function.attr}_{node.attr}", getattr(module, function.attr, None)
     if callable(value) and not hasattr(value, node.attr) and callable(getattr(module, meant, None)):
         error = AttributeError(f"{ast.unparse(function)} has no attribute '{node.attr}'")
-        yield _raising(file.subject, error, node, f"{ast.unparse(function.value)}.{meant}")
+        yield raising(file.subject, error, node, f"{ast.unparse(function.value)}.{meant}")
 
 
 def like_in_module(module: ModuleType, name: str) -> str | None:
@@ -163,26 +120,6 @@ def _is_text(node: ast.AST, text: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == text
 
 
-def _module(file: File, node: ast.expr) -> ModuleType | None:
-    """Return the installed module that an expression names, which is not the learner's; None for another value."""
-    if isinstance(node, ast.Attribute):
-        outer = _module(file, node.value)
-        value = vars(outer).get(node.attr) if outer is not None else None
-    else:
-        value = file.value(node.id) if isinstance(node, ast.Name) and not _is_stored(file, node.id) else None
-    is_installed = type(value) is ModuleType and "site-packages" in (getattr(value, "__file__", None) or "")
-    return value if is_installed else None
-
-
-def _is_stored(file: File, name: str) -> bool:
-    """Return True for a name that the file assigns or that a function takes."""
-    return any(
-        (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-        or (isinstance(node, ast.arg) and node.arg == name)
-        for node in file.nodes
-    )
-
-
 def _absent_in_base(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield an attribute of `super()` that no base class has: `super().__init()`."""
     owner = file.subject.value
@@ -193,88 +130,7 @@ def _absent_in_base(file: File, node: ast.expr) -> Iterator[Impossible]:
     if not any(hasattr(each, node.attr) for each in owner.__mro__[1:]):
         near = difflib.get_close_matches(node.attr, dir(owner.__mro__[1]), 1)
         error = AttributeError(f"'super' object has no attribute '{node.attr}'")
-        yield _raising(file.subject, error, node, f"super().{near[0]}" if near else "")
-
-
-def _of_attribute(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield a call of an attribute of arrays that is no method: `table.requires_grad(False)`."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ATTRIBUTES):
-        return
-    name, root = node.func.attr, node.func.value
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    is_own = any(
-        getattr(each, "name", None) == name or (isinstance(each, ast.Attribute) and each.attr == name and isinstance(each.ctx, ast.Store))
-        for each in file.nodes
-    )
-    is_of_other = isinstance(root, ast.Name) and (file.value(root.id) is not None or (root.id == "self" and name != "requires_grad"))
-    if is_own or is_of_other or not {*file.subject.imports} & {"torch", "numpy", "jax", "mlx"}:
-        return
-    array, arguments = ast.unparse(node.func.value), ", ".join(map(ast.unparse, node.args))
-    written = ATTRIBUTES[name].format(array=array, arguments=arguments)
-    yield _raising(file.subject, TypeError(f"{array}.{name} is no method"), node, written)
-
-
-def _of_tensor(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield a method of a tensor of PyTorch that is a slip of one that tensors have: `scores.mask_fill(mask, value)` for `scores = q @ k.mT`."""
-    torch = _root_module(file, "torch")
-    if torch is None or not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        return
-    name, array = node.func.attr, node.func.value
-    if hasattr(torch.Tensor, name) or not _is_tensor(file, array):
-        return
-    known = [each for each in dir(torch.Tensor) if not each.startswith("_")]
-    near = difflib.get_close_matches(name, known, 1, LIKENESS)
-    if near:
-        written = f"{ast.unparse(array)}.{near[0]}({', '.join(map(ast.unparse, [*node.args, *node.keywords]))})"
-        yield _raising(file.subject, AttributeError(f"'Tensor' object has no attribute '{name}'"), node, written)
-
-
-ONLY_METHODS = ("contiguous", "clone", "detach", "squeeze", "unsqueeze", "transpose", "permute", "flatten", "float", "softmax")
-"""Methods of arrays, which no other kind of value has as an attribute with attributes of its own."""
-
-
-def _of_uncalled_method(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield an attribute of a method that is not called: `x.contiguous.view(2, -1)`."""
-    match node:
-        case ast.Attribute(ast.Attribute(array, method) as uncalled, name) if method in ONLY_METHODS and not name.startswith("_"):
-            is_own = any(
-                getattr(each, "name", None) == method
-                or (isinstance(each, ast.Attribute) and each.attr == method and not isinstance(each.ctx, ast.Load))
-                for each in file.nodes
-            )
-            if not is_own and _root_module(file, "torch") is not None and _module(file, array) is None:
-                error = AttributeError(f"the method '{method}' has no attribute '{name}'")
-                yield _raising(file.subject, error, node, f"{ast.unparse(uncalled)}().{name}")
-
-
-def _is_tensor(file: File, node: ast.expr) -> bool:
-    """Return True for a call of a function of PyTorch, a product by `@`, what arithmetic makes of these, and a name that the file gives no other value."""
-    match node:
-        case ast.Call(ast.Attribute(owner, name)):
-            module = _module(file, owner)
-            return module is not None and (module.__name__, name) in OF_SCORES
-        case ast.BinOp(left, op, right):
-            return isinstance(op, ast.MatMult) or (
-                isinstance(op, ast.Mult | ast.Div) and (_is_tensor(file, left) or _is_tensor(file, right))
-            )
-        case ast.Name(name):
-            stores = [each for each in file.nodes if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)]
-            assigned = [
-                each for each in file.nodes if isinstance(each, ast.Assign) and len(each.targets) == 1 and each.targets[0] in stores
-            ]
-            is_taken = any(isinstance(each, ast.arg) and each.arg == name for each in file.nodes)
-            others = [each for each in assigned if not _reads(each.value, name)]
-            return not is_taken and len(assigned) == len(stores) and bool(others) and all(_is_tensor(file, each.value) for each in others)
-    return False
-
-
-def _reads(node: ast.expr, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
-
-
-OF_SCORES = {("torch", name) for name in ("matmul", "bmm", "einsum", "softmax", "tril", "triu", "ones", "zeros", "exp", "sqrt", "cat")}
-"""Functions of PyTorch that return a tensor, whatever they are given."""
+        yield raising(file.subject, error, node, f"super().{near[0]}" if near else "")
 
 
 def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
@@ -300,87 +156,15 @@ def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
         yield Impossible(Cause("raises_TypeError", says, fix, EMPTY, line=node.lineno), node)
 
 
-MADE_BOOLEAN = r"\.bool\(\)$|\.(to|type)\(torch\.bool\)$"
-"""Pattern of a tensor of PyTorch that is made one of booleans."""
-
-
-def _of_booleans(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield a difference with a tensor of booleans, which PyTorch has none of: `1 - triu(x).bool()`."""
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)) or _root_module(file, "torch") is None:
-        return
-    if re.search(MADE_BOOLEAN, ast.unparse(node.right)):
-        written = f"~{ast.unparse(node.right)}" if ast.unparse(node.left) in ("1", "1.0", "True") else ""
-        yield _raising(file.subject, RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported"), node, written)
-
-
-def _root_module(file: File, name: str) -> ModuleType | None:
-    """Return an installed module that the file imports under its own name, or None."""
-    module = _module(file, ast.Name(name, ast.Load()))
-    return module if module is not None and module.__name__ == name else None
-
-
-OF_TENSORS = ("cos", "sin", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "abs", "square")
-"""Functions of PyTorch that take a tensor alone."""
-
-
-def _of_number(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield a function of tensors that is called with a Python number: `torch.cos(position * 0.01)` in a loop over a range."""
-    match node:
-        case ast.Call(ast.Attribute(ast.Name("torch"), name), [number]) if name in OF_TENSORS and _root_module(file, "torch") is not None:
-            names = {each.id for each in ast.walk(number) if isinstance(each, ast.Name)}
-            if names and names <= _counters(file) and all(isinstance(each, OF_NUMBERS) for each in ast.walk(number)):
-                error = TypeError(f"{name}(): argument 'input' must be Tensor, not float")
-                written = f"math.{name}({ast.unparse(number)})" if name not in ("sigmoid", "relu", "abs", "square") else ""
-                yield _raising(file.subject, error, node, written)
-
-
-OF_NUMBERS = (ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Constant, ast.expr_context)
-
-
-def _counters(file: File) -> set[str]:
-    """Return the names that the file assigns in loops over ranges alone."""
-    loops = [node for node in file.nodes if isinstance(node, ast.For) and isinstance(node.target, ast.Name)]
-    counting = [each.target for each in loops if isinstance(each.iter, ast.Call) and ast.unparse(each.iter.func) == "range"]
-    stored = [each for each in file.nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)]
-    taken = {each.arg for each in file.nodes if isinstance(each, ast.arg)}
-    others = {each.id for each in stored if each not in counting} | taken
-    return {each.id for each in counting if isinstance(each, ast.Name)} - others
-
-
-def _of_function(file: File, node: ast.expr) -> Iterator[Impossible]:
-    """Yield a computation with a function of a library in place of the array that it makes: `v[key] = np.zeros_like`, then `0.9 * v[key]`."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult | ast.Add | ast.Sub):
-        return
-    for operand in (node.left, node.right):
-        made = next(_uncalled(file, ast.unparse(operand)), None) if isinstance(operand, ast.Subscript) else None
-        if made is not None and _module(file, made.value) is not None:
-            function = ast.unparse(made)
-            error = TypeError(f"unsupported operand type for {type(node.op).__name__}: {function} is not called")
-            yield _raising(file.subject, error, made, f"{function}(…)")
-            return
-
-
-def _uncalled(file: File, target: str) -> Iterator[ast.Attribute]:
-    """Yield the functions that make an array like another and that the file assigns to a target without a call."""
-    for node in file.nodes:
-        match node:
-            case ast.Assign(targets, ast.Attribute(attr="zeros_like" | "ones_like" | "empty_like") as function):
-                if any(ast.unparse(each) == target for each in targets):
-                    yield function
-
-
 OF_TEXT_FIRST = ("einsum",)
 """Functions of libraries of arrays that take a text and then arrays."""
-
 OF_ARRAY_FIRST = (
     *("softmax", "log_softmax", "sum", "mean", "cumsum", "argmax", "argsort", "sort", "topk", "cat", "concatenate", "stack"),
     *("chunk", "split", "unsqueeze", "squeeze", "expand_dims"),
 )
 """Functions of libraries of arrays that take an array, or several, and then an axis or a number."""
-
 OF_PATTERNS = ("rearrange", "reduce", "repeat")
 """Functions of einops, which take an array and then a text."""
-
 OF_LIBRARIES = ("torch", "torch.nn.functional", "numpy", "jax.numpy", "jax.nn", "mlx.core")
 
 
@@ -392,7 +176,7 @@ def _in_other_order(file: File, node: ast.expr) -> Iterator[Impossible]:
         case _:
             return
     kinds = [(_is_number(each), _is_a_text(each)) for each in (first, second)]
-    module = _module(file, function.value) if isinstance(function, ast.Attribute) else None
+    module = module_of(file, function.value) if isinstance(function, ast.Attribute) else None
     is_of_arrays = module is not None and module.__name__ in OF_LIBRARIES
     is_exchanged = is_of_arrays and (
         (name in OF_TEXT_FIRST and kinds[1][1] and not any(kinds[0])) or (name in OF_ARRAY_FIRST and kinds[0][0] and not any(kinds[1]))
@@ -402,7 +186,7 @@ def _in_other_order(file: File, node: ast.expr) -> Iterator[Impossible]:
     if is_exchanged:
         keywords = [ast.unparse(each) for each in node.keywords]
         written = f"{ast.unparse(function)}({', '.join([*map(ast.unparse, (second, first, *rest)), *keywords])})"
-        yield _raising(file.subject, TypeError(f"{name}() got its first two arguments in the other order"), node, written)
+        yield raising(file.subject, TypeError(f"{name}() got its first two arguments in the other order"), node, written)
 
 
 def _is_number(node: ast.expr) -> bool:
@@ -418,9 +202,9 @@ def _is_a_text(node: ast.expr) -> bool:
 def _is_of_einops(file: File, node: ast.expr) -> bool:
     """Return True for a function of einops, under its own name or that of the package."""
     if isinstance(node, ast.Attribute):
-        module = _module(file, node.value)
+        module = module_of(file, node.value)
         return module is not None and module.__name__ == "einops"
-    value = file.value(node.id) if isinstance(node, ast.Name) and not _is_stored(file, node.id) else None
+    value = file.value(node.id) if isinstance(node, ast.Name) and node.id not in file.stored else None
     return getattr(value, "__module__", "").partition(".")[0] == "einops"
 
 
@@ -444,7 +228,7 @@ def _of_size(file: File, node: ast.expr) -> Iterator[Impossible]:
     }
     meant = next(iter(alike)) if len(alike) == 1 else ""
     error = TypeError(f"self.{node.func.attr} is {value.id}, a number, which is called in `{ast.unparse(node)}`")
-    yield _raising(file.subject, error, value, meant if meant.endswith(f"({value.id})") else "")
+    yield raising(file.subject, error, value, meant if meant.endswith(f"({value.id})") else "")
 
 
 def _assigned(constructor: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
@@ -473,7 +257,7 @@ def _is_size(file: File, name: str, constructor: ast.FunctionDef) -> bool:
     for node in ast.walk(constructor):
         match node:
             case ast.Call(func=ast.Attribute(attr=layer) as function, args=sizes) if layer in SIZED:
-                module = _module(file, function.value)
+                module = module_of(file, function.value)
                 if module is not None and module.__name__ == "torch.nn" and any(ast.unparse(each) == name for each in sizes):
                     return True
             case ast.BinOp(left=left, op=ast.Mult() | ast.FloorDiv() | ast.Mod(), right=right):
@@ -590,13 +374,8 @@ WAYS = (
     _lacking,
     _with_point,
     _absent_in_base,
-    _of_attribute,
-    _of_tensor,
-    _of_uncalled_method,
+    *OF_ARRAYS,
     _with_other_arguments,
-    _of_booleans,
-    _of_number,
-    _of_function,
     _in_other_order,
     _of_size,
 )
