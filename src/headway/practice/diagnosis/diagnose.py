@@ -117,6 +117,7 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
         *(STATELESS if isclass(subject.value) else ()),
         *(("learned_positions",) if computes_waves(subject) else ()),
         *(("self_attention",) if candidates[0].name == "grouped_query_attention" else ()),  # with one head there are no groups
+        *(candidates[0].related if _is_switched(verdict) else ()),
     )
     others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if name not in left_out]
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
@@ -140,6 +141,11 @@ def _may_be_called(verdict: Verdict) -> bool:
     if verdict.trial is None or verdict.trial.has_answers:
         return verdict.trial is not None
     return all(fits_name(name, role) for name, role in verdict.trial.call.binding.role_of.items())
+
+
+def _is_switched(verdict: Verdict) -> bool:
+    """Return True for a cross-attention with a flag without which it is a self-attention."""
+    return verdict.trial is not None and verdict.trial.call.binding.takes("is_cross")
 
 
 def _takes_heads(verdict: Verdict) -> bool:

@@ -170,6 +170,7 @@ EPSILONS = tuple(
 OF_NO_ORDER = r"(?i)\A(?![\s\S]*((?<!attention)gpt|llama|pre[-_ ]?(norm|ln|layer)))"
 """Pattern of what names no model with norms before the sublayers: a language model may have them after the sums as well."""
 
+
 def _biased_as_attention(ln_f: Any, blocks: Any) -> Any:
     """Return the weights of the last norm, without its bias if the attention has none: one setting gives biases to both."""
     return ln_f if blocks[0]["attn"]["c_attn"]["b"].any() else ln_f | {"b": 0.0}
