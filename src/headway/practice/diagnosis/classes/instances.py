@@ -346,7 +346,7 @@ class InstanceCall(Call):
             arguments = {
                 name: self._converted(given.get(role.name, role.neutral))
                 for name, role in maker.binding.role_of.items()
-                if role.name in given
+                if role.name in given or name in maker.turned_names
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
