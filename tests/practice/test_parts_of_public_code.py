@@ -64,6 +64,7 @@ from tests.practice.public import (
     sizes_and_durations,
     stacks,
     static_methods,
+    switched_on,
     switches,
     tables_and_layers,
     texts,
@@ -98,6 +99,7 @@ EXPLAINED_BY_CALLERS = (
     places_and_segments,
     tables_and_layers,
     devices_and_refusals,
+    switched_on,
 )
 """Modules whose programs the rest of the file explains."""
 

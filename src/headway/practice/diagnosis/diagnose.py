@@ -43,6 +43,7 @@ from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
+from headway.practice.diagnosis.explain.effect_of_mask import without_disproved
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.impossible import impossible, raises_in_call
@@ -301,6 +302,7 @@ def _fullest(trials: Sequence[Trial]) -> list[Trial]:
 
 def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -> Verdict:
     """Return the verdict for one or several explanations; for several, add what would distinguish them."""
+    found = without_disproved(found)
     causes = tuple({each.cause.name: each for each in reversed(found)}.values())[::-1]
     trial = _simplest(found)
     verdict = _verdict(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))
