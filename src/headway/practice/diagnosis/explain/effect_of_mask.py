@@ -30,6 +30,6 @@ def _has_effect(trial: Trial) -> bool:
         given = (encoded_for(trial.call, trial.conventions, probe.inputs | {"mask": each}) for each in (mask, numpy.ones_like(mask)))
         answers = [None if each is None else trial.call(each) for each in given]
         arrays = [each for each in answers if isinstance(each, numpy.ndarray)]
-        if len(arrays) == 2 and not numpy.allclose(*arrays, equal_nan=True):
+        if len(arrays) == 2 and not numpy.allclose(arrays[0], arrays[1], equal_nan=True):
             return True
     return False
