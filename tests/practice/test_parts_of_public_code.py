@@ -66,6 +66,7 @@ from tests.practice.public import (
     sizes_and_durations,
     stacks,
     static_methods,
+    switched_on,
     switches,
     tables_and_layers,
     texts,
@@ -101,6 +102,7 @@ EXPLAINED_BY_CALLERS = (
     tables_and_layers,
     devices_and_refusals,
     batches_and_lengths,
+    switched_on,
 )
 """Modules whose programs the rest of the file explains."""
 

@@ -43,6 +43,7 @@ from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
+from headway.practice.diagnosis.explain.effect_of_mask import without_disproved
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.impossible import impossible, raises_in_call
@@ -117,6 +118,7 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
         *(STATELESS if isclass(subject.value) else ()),
         *(("learned_positions",) if computes_waves(subject) else ()),
         *(("self_attention",) if candidates[0].name == "grouped_query_attention" else ()),  # with one head there are no groups
+        *(candidates[0].related if _is_switched(verdict) else ()),
     )
     others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if name not in left_out]
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
@@ -140,6 +142,11 @@ def _may_be_called(verdict: Verdict) -> bool:
     if verdict.trial is None or verdict.trial.has_answers:
         return verdict.trial is not None
     return all(fits_name(name, role) for name, role in verdict.trial.call.binding.role_of.items())
+
+
+def _is_switched(verdict: Verdict) -> bool:
+    """Return True for a cross-attention with a flag without which it is a self-attention."""
+    return verdict.trial is not None and verdict.trial.call.binding.takes("is_cross")
 
 
 def _takes_heads(verdict: Verdict) -> bool:
@@ -295,6 +302,7 @@ def _fullest(trials: Sequence[Trial]) -> list[Trial]:
 
 def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -> Verdict:
     """Return the verdict for one or several explanations; for several, add what would distinguish them."""
+    found = without_disproved(found)
     causes = tuple({each.cause.name: each for each in reversed(found)}.values())[::-1]
     trial = _simplest(found)
     verdict = _verdict(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calls.binding import fits_name
 from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.trials import trials_of, trials_that_begin_right
 from headway.practice.diagnosis.classes.made import copies_layer
-from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS
+from headway.practice.diagnosis.classes.parts import OF_TWO_LAYERS, STACKS, call_operands
 from headway.practice.diagnosis.classes.slots import module_library
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.explain.impossible import raises_in_call
@@ -150,6 +151,8 @@ def recognised(subject: Subject) -> Exercise | None:
         return None  # a library's optimizer with additions
     if _is_grouped(subject, {each.name for each in (*likely, *possible)}):
         return exercise(GROUPED)
+    if likely and likely[0].name == "cross_attention" and _is_switched(subject, likely[0]):
+        return likely[0]
     if not inspect.isclass(subject.value):
         likely = [each for each in likely if each.name != "sgd_optimizer"]
     named = [each.name for each in (*likely, *possible)]
@@ -249,6 +252,13 @@ def _sees_one_token(subject: Subject) -> bool:
     """Return True for the generation of a bigram model, which gives its model the last token alone, as it may."""
     is_of_pairs = re.search("bigram", subject.name, re.IGNORECASE) is not None
     return is_of_pairs and {cause.name for cause in diagnose(subject, exercise("generate")).causes} == {"only_last_token_given"}
+
+
+def _is_switched(subject: Subject, cross: Exercise) -> bool:
+    """Return True for a class with a flag for cross-attention that is off by default: without it, it is another part."""
+    flag = next(role for role in cross.roles if role.name == "is_cross")
+    taken = (*subject.parameters, *call_operands(subject)) if inspect.isclass(subject.value) else ()
+    return any(each.default is False and fits_name(each.name, flag) for each in taken)
 
 
 def _is_grouped(subject: Subject, names: Collection[str]) -> bool:

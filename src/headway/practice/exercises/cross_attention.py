@@ -94,6 +94,7 @@ EXERCISE = Exercise(
         *projections.OPERANDS[1:],
         *projections.WITH_OPTIONAL_OUTPUT,
         projections.NUM_HEADS,
+        ROLES("is_cross", neutral=True),
         ROLES.size("query_width", extent("query", -1)),
         ROLES.size("context_width", extent("key", -1)),
         *projections.OPTIONS,

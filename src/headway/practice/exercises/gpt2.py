@@ -26,10 +26,10 @@ ROLES = Roles("gpt2")
 
 
 def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
-    """The definition as named steps: embed, stack, last_norm, head, finish; those of recipes.blocks in each block."""
+    """The definition as named steps: embed, stack, last_weights, last_norm, head, finish; those of recipes.blocks in each block."""
     x = steps.embed(token_ids, wte, wpe)
     x = steps.stack(x, blocks, lambda x, weights: of_blocks.block(steps, x, **weights, num_heads=num_heads))
-    return steps.finish(steps.head(steps.last_norm(x, ln_f), wte))
+    return steps.finish(steps.head(steps.last_norm(x, steps.last_weights(ln_f, blocks)), wte))
 
 
 def definition(token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
@@ -170,12 +170,21 @@ EPSILONS = tuple(
 OF_NO_ORDER = r"(?i)\A(?![\s\S]*((?<!attention)gpt|llama|pre[-_ ]?(norm|ln|layer)))"
 """Pattern of what names no model with norms before the sublayers: a language model may have them after the sums as well."""
 
+
+def _biased_as_attention(ln_f: Any, blocks: Any) -> Any:
+    """Return the weights of the last norm, without its bias if the attention has none: one setting gives biases to both."""
+    return ln_f if blocks[0]["attn"]["c_attn"]["b"].any() else ln_f | {"b": 0.0}
+
+
 LAST_NORM = optional(
     Convention(TEXTS["rms_norm"], steps={"last_norm": lambda x, norm: rms_norm(x, norm["g"])}, used_source=r"(?i)rms"),
     Convention(
         TEXTS["norm_without_bias"],
         steps={"last_norm": lambda x, norm: of_blocks.layer_norm(x, norm | {"b": 0.0})},
         used_source=r"bias\s*[=:]\s*(bool\s*=\s*)?(False|None|config|cfg)",
+    ),
+    Convention(
+        TEXTS["norm_without_bias"], steps={"last_weights": _biased_as_attention}, used_source=r"(?i)norm\w*\([^()\n]*\b\w*bias\w* *[,)=]"
     ),
     Convention(TEXTS["post_norm"], steps={"last_norm": unchanged}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
     *(

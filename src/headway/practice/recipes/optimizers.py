@@ -177,7 +177,7 @@ def probes(*, has_decay: bool) -> tuple[Probe, ...]:
     return (
         Probe("one step", run(1, 0.1)),
         Probe("four steps", run(4, 0.2)),
-        Probe("two parameters", run(3, 0.1, 2), SETTING),
+        Probe("two parameters", run(3, 0.1, 2), SETTING, meant_by=""),
         Probe("tiny gradient", run(3, 0.1, size=1e-8)),
         *(decays if has_decay else ()),
         Probe("betas given", run(4, 0.2, beta1=0.8, beta2=0.95)),

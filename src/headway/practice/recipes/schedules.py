@@ -25,7 +25,8 @@ def definition(schedule: Callable[..., float]) -> Callable[..., float]:
 
 
 def recipe(steps: Any, step: int, total_steps: int, warmup_steps: int = 0, max_rate: float = 1.0, min_rate: float = 0.0) -> Any:
-    """The definition as named steps: warmup; or progress, fall, mix; after the end."""
+    """The definition as named steps: minimum, warmup; or progress, fall, mix; after the end."""
+    min_rate = steps.minimum(min_rate, max_rate)
     if step < warmup_steps:
         return steps.warmup(step, warmup_steps, total_steps, max_rate, min_rate)
     rate = steps.mix(steps.fall(steps.progress(step, warmup_steps, total_steps)), max_rate, min_rate)
@@ -84,6 +85,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("falling to another minimum", at(119, **other)),
         Probe("in the warmup, no minimum", at(7, **no_minimum)),
         Probe("falling to zero", at(96, **no_minimum)),
+        Probe("after the end, no minimum", at(156, **no_minimum), AFTER),
         Probe("factor in the warmup", at(13, **factor)),
         Probe("falling factor", at(71, **factor)),
         Probe("first step without a warmup", at(0, **no_warmup), QUIET),
@@ -112,10 +114,9 @@ def _fixed_share(share: float) -> Convention:
     """Return the convention of a minimum that is a share of the maximum, which the source names as a number: 0.1."""
     return Convention(
         TEXTS["falls_to_share"].format(share=f"{share:g}"),
-        steps={"mix": lambda part, high, low: high * (share + part * (1 - share)), "after": lambda low, high, rate: high * share},
+        steps={"minimum": lambda low, high: high * share},
         source=rf"(?<![\w.])0?{f'{share:g}'[1:].replace('.', chr(92) + '.')}0*(?![\w.])",
         without="min_rate",
-        is_whole=True,
     )
 
 

@@ -184,8 +184,8 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("one step", run(1, 0.1, row)),
         Probe("four steps", run(4, 0.2, row)),
-        Probe("two parameters", run(3, 0.1, row, row), SETTING),
-        Probe("four parameters", run(3, 0.3, *shapes), SHAPES),
+        Probe("two parameters", run(3, 0.1, row, row), SETTING, meant_by=""),
+        Probe("four parameters", run(3, 0.3, *shapes), SHAPES, meant_by=""),
         Probe("momentum", run(4, 0.2, row, momentum=0.7)),
         Probe("momentum of two parameters", run(3, 0.1, row, row, momentum=0.9), SETTING),
         Probe("momentum of four parameters", run(3, 0.1, *shapes, momentum=0.8), SHAPES),

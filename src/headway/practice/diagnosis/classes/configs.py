@@ -134,8 +134,10 @@ def config_parameter(subject: Subject, others: Collection[str] = ()) -> str | No
             continue
         if _is_option(subject, parameter):
             continue
-        is_open = parameter.default is parameter.empty or (
-            parameter.default is None and re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE)
+        is_open = (
+            parameter.default is parameter.empty
+            or is_config_class(parameter.default, subject.module)
+            or (parameter.default is None and re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE))
         )
         if holds_fields(parameter.default) or (is_open and _reads_fields(subject, parameter)):
             return parameter.name
@@ -289,7 +291,7 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
     if parameter is not None and holds_fields(parameter.default):
         yield parameter.default
     read = fields_read(subject, name) or fields_read_in(subject.file_source, name)
-    annotated = parameter.annotation if parameter is not None else None
+    annotated = _class_of(parameter) if parameter is not None else None
     module = {} if subject.module is None else vars(subject.module)
     classes = [value for value in module.values() if is_config_class(value, subject.module)]
     if inspect.isclass(annotated) and annotated in classes:
@@ -301,6 +303,11 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
         names = _attributes(each) | set(fields_of(_as_instance(each)))
         if (each is annotated or read) and read <= names:
             yield each
+
+
+def _class_of(parameter: inspect.Parameter) -> Any:
+    """Return the class of a config that a parameter is, if its default is that class itself: `config=Settings`; else what it is annotated with."""
+    return parameter.default if inspect.isclass(parameter.default) and parameter.default is not parameter.empty else parameter.annotation
 
 
 MOST_LIKE = 3

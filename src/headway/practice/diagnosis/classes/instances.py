@@ -134,6 +134,10 @@ class InstanceCall(Call):
         defaults = {
             CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (bool, int, float)
         }
+        role_of, called = self.binding.role_of, call_parameters(self.subject, self.construction.method)
+        defaults |= {
+            each.name: False for each in called if each.default is False and each.name in role_of and role_of[each.name].neutral is True
+        }
         return [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else defaults.get(name)
@@ -342,7 +346,7 @@ class InstanceCall(Call):
             arguments = {
                 name: self._converted(given.get(role.name, role.neutral))
                 for name, role in maker.binding.role_of.items()
-                if role.name in given
+                if role.name in given or name in maker.turned_names
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:

@@ -80,7 +80,7 @@ def _attentions(subject: Subject) -> list[str]:
     return ["self_attention", "causal_self_attention", PROJECTED, "grouped_query_attention"]
 
 
-def _operands(subject: Subject) -> list[inspect.Parameter]:
+def call_operands(subject: Subject) -> list[inspect.Parameter]:
     """Return the parameters of the call method."""
     forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
     return list(inspect.signature(forward).parameters.values())[1:]
@@ -88,7 +88,7 @@ def _operands(subject: Subject) -> list[inspect.Parameter]:
 
 def _num_sequences(subject: Subject) -> int:
     """Return the number of sequences that the call method needs."""
-    needed = [each for each in _operands(subject) if each.default is each.empty]
+    needed = [each for each in call_operands(subject) if each.default is each.empty]
     return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
 
 
@@ -112,11 +112,11 @@ def _heads(subject: Subject) -> list[str]:
     A head that does so only in calls that ask for it sees all positions. One that is given queries, keys and values and holds no matrices
     is the bare attention.
     """
-    if tuple(each.name[0].lower() for each in _operands(subject)[:3]) == OPERANDS and not _holds_matrices(subject):
+    if tuple(each.name[0].lower() for each in call_operands(subject)[:3]) == OPERANDS and not _holds_matrices(subject):
         return [BARE]
     text = subject.code
     is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
-    is_asked = any(each.default is False and re.search(r"mask|causal", each.name.lower()) for each in _operands(subject))
+    is_asked = any(each.default is False and re.search(r"mask|causal", each.name.lower()) for each in call_operands(subject))
     return ["causal_self_attention" if is_causal and not is_asked else "self_attention"]
 
 
@@ -166,7 +166,7 @@ def _causal(subject: Subject) -> list[str]:
     if is_head and not re.search(OF_DECODERS, without_comments(subject.file_source), re.IGNORECASE):
         return ["self_attention"]
     text = subject.code.partition("\n")[2]
-    masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
+    masks = [each for each in call_operands(subject) if "mask" in each.name.lower()]
     if is_head and any(each.default is None for each in masks) and not re.search(CAUSAL_MASK, text, re.IGNORECASE):
         return ["self_attention", PROJECTED]  # it hides what its caller wants, if anything
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
