@@ -58,6 +58,7 @@ from tests.practice.public import (
     own_training,
     pieces,
     places_and_segments,
+    ranges_and_repeats,
     records_and_experts,
     returned_changes,
     schedules,
@@ -103,6 +104,7 @@ EXPLAINED_BY_CALLERS = (
     devices_and_refusals,
     batches_and_lengths,
     switched_on,
+    ranges_and_repeats,
 )
 """Modules whose programs the rest of the file explains."""
 

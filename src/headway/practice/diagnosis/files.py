@@ -21,7 +21,7 @@ from headway.practice.diagnosis.explain.impossible import like_in_module
 from headway.practice.diagnosis.reading.absent_texts import absent_texts
 from headway.practice.diagnosis.reading.abstract import left_to_subclasses
 from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_kernels, prepare_flexible_attention
-from headway.practice.diagnosis.reading.devices import on_processor
+from headway.practice.diagnosis.reading.devices import RANGES, mark_no_ranges, on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Broken, Placeholder, broken, broken_imports, imported
 from headway.practice.diagnosis.reading.packages import prepare_imports
@@ -68,6 +68,8 @@ def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], objec
         tree = on_processor(parsed(text))
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
+        if RANGES in text:
+            mark_no_ranges()
         if re.search(META_DEVICE, text):
             import_meta_kernels()
         if FLEXIBLE in imported(ast.walk(tree)):

@@ -79,6 +79,10 @@ SCHEDULES = ("linear_schedule", "noam_schedule", "cosine_schedule")
 OF_RATES = r"(?i)^(get_|compute_|calc(ulate)?_)?(lr|learning_?rate)(_?(at|for|schedule|from|by|with)\w*)?$|warm_?up|noam|(lr|learning_?rate)\w*sched|^schedul\w*_?optim"
 """Schedules of the learning rate, and the pattern of the names of what may be one of them."""
 
+SCHEDULER = r"(?i)sched"
+OF_WIDTH = r"(?is)\A(?=.*warm_?up)(?=.*\b(d_?model|dim_embed|model_size|hidden_size|embed_dim)\b)(?=.*(\*\* *\(?-|sqrt|pow))"
+"""Patterns of the name of any schedule, and of the source of the one of the original Transformer, which depends on the model's width."""
+
 LOSSES = ("cross_entropy", "next_token_loss")
 SQUARED = r"\*\* *2\b|\bsquare\(|\.pow\(2\)|\bmse"
 OF_CLASSES = r"(?i)log|softmax|entropy|prob|one_?hot|class(?! \w+[(:])|sigmoid|vocab|token"
@@ -114,7 +118,7 @@ def recognised(subject: Subject) -> Exercise | None:
     means = next(iter(fitting(subject.short_name)[0]), "")
     if means in READ_BY and re.search(READ_BY[means], subject.used_source):
         return _if_callable(subject, exercise(means))
-    if re.search(OF_RATES, subject.short_name):
+    if re.search(OF_RATES, subject.short_name) or (re.search(SCHEDULER, subject.short_name) and re.search(OF_WIDTH, subject.own_source)):
         return _first_correct(subject, SCHEDULES)
     if means in READ_BY:
         return None

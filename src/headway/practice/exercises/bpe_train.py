@@ -289,12 +289,15 @@ ENDED = optional(
 
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 SEVERAL = "ab<|pad|>ab<|end|>abc<|pad|>abc ab<|pad|><|pad|>ab<|pad|>"
+REPEATED = "hahaha hahaha hahaha xyp xyq pxy qxy xyp xyq pxy qxy"
+"""A text whose first merge leaves new tokens next to each other, whose pair is less frequent than another one, unless it is counted twice."""
+
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
 CHARACTERS = optional(Convention(TEXTS["of_characters"], steps={"symbols": as_characters}, source=OF_CHARACTERS))
 
 
 def probes() -> tuple[Probe, ...]:
-    """Words of different frequency, multi-byte characters, runs, one special token and two, and a text with equally frequent pairs."""
+    """Words of different frequency, multi-byte characters, runs, one special token and two, and texts with equally frequent pairs."""
     return (
         Probe("words", {"text": PLAIN, "num_merges": 3}),
         Probe("more words", {"text": PLAIN, "num_merges": 6}),
@@ -304,7 +307,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
         Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
         Probe("two special tokens", {"text": SEVERAL, "num_merges": 2, "special_tokens": ["<|end|>", "<|pad|>"]}),
+        Probe("new tokens next to each other", {"text": REPEATED, "num_merges": 2}),
         Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, QUIET, caution=TEXTS["broken_otherwise"]),
+        Probe("two pairs as frequent", {"text": "xabp yabq zcdr wcds", "num_merges": 2}),
     )
 
 

@@ -39,6 +39,7 @@ from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.gates import opened_gates
 from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary
 from headway.practice.diagnosis.classes.kept_caches import KEEPS_CACHE, Contained, caches_of, collide, refill, restore, shared_caches
+from headway.practice.diagnosis.classes.mask_flags import mask_flags
 from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.shown import Shown
 from headway.practice.diagnosis.classes.slots import (
@@ -288,6 +289,7 @@ class InstanceCall(Call):
         is_called = method == "__call__" or (method in INHERITED and is_module(instance))
         call = instance if is_called else getattr(instance, method)
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
+        given |= mask_flags(self.subject, self.construction, given)
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), self.construction.variables):
             answer = self.read(call(*positional, **given))

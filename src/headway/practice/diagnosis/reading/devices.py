@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
+import sys
+from collections.abc import Iterator
+from typing import Any
 
 from headway.practice.diagnosis.reading.trees import last_name
 
@@ -40,6 +44,28 @@ def names_device(tree: ast.AST) -> bool:
 
 SHARDING = r"with_(logical_|sharding_)?(constraint|partitioning)"
 """Pattern of the functions of JAX and Flax that return their first argument, an array or an initializer, with its placement on devices."""
+
+
+RANGES = "nvtx"
+"""Name of torch's module that marks ranges of a program for CUDA's profiler."""
+
+
+def mark_no_ranges() -> None:
+    """Let the functions that mark ranges for CUDA's profiler do nothing, also in a torch without CUDA, where they raise an exception."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        ranges: Any = torch.cuda.nvtx
+        ranges.range = _no_range
+        ranges.range_push = ranges.range_pop = ranges.range_start = ranges.range_end = ranges.mark = _no_mark
+
+
+@contextlib.contextmanager
+def _no_range(*args: Any, **keywords: Any) -> Iterator[None]:
+    yield
+
+
+def _no_mark(*args: Any, **keywords: Any) -> int:
+    return 0
 
 
 OF_TORCH = r"torch\.(cuda|mps)\.\w+"

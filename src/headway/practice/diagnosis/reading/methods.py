@@ -245,8 +245,10 @@ def _is_triangular(name: str, method: ast.AST) -> bool:
 
 
 def _attends(name: str, parameters: list[str]) -> bool:
-    """Return True for an attention that takes query, key and value."""
-    return "attention" in " ".join(fitting(name)[0]) and tuple(each[0].lower() for each in parameters[:3]) == OPERANDS
+    """Return True for an attention that takes query, key and value, also under the name of their projections."""
+    return (
+        re.search("attention|qkv", " ".join(fitting(name)[0])) is not None and tuple(each[0].lower() for each in parameters[:3]) == OPERANDS
+    )
 
 
 def _read_of_self(method: ast.FunctionDef, written: str | None) -> set[str] | None:

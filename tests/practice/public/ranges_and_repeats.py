@@ -1,0 +1,121 @@
+"""Parts that mark ranges for a profiler or have a flag next to a mask, and trainers that keep counts of pairs from one merge to the next."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+RANGES = """
+from contextlib import nullcontext
+
+import torch
+import torch.cuda.nvtx as nvtx
+from torch import nn
+
+profiles = True
+section = nvtx.range if profiles else lambda _: nullcontext()
+
+
+class Linear(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(out_features, in_features))
+
+    @nvtx.range("linear")
+    def forward(self, x):
+        with section("product"):
+            y = x @ self.weight.T
+        return y
+"""
+
+KEPT_COUNTS = """
+import heapq
+import re
+from collections import Counter, defaultdict
+
+
+def train_bpe(text, num_merges):
+    words = Counter(tuple(bytes([b]) for b in word.encode()) for word in re.findall(r" ?[^\\W\\d_]+| ?\\S+|\\s+", text))
+    counts, levels = Counter(), defaultdict(set)
+    for word, number in words.items():
+        for pair in zip(word, word[1:]):
+            counts[pair] += number
+    for pair, number in counts.items():
+        levels[number].add(pair)
+    heap = sorted(-number for number in levels)
+
+    def change(pair, by):
+        levels[counts[pair]].discard(pair)
+        counts[pair] += by
+        levels[counts[pair]].add(pair)
+        heapq.heappush(heap, -counts[pair])
+
+    merges = []
+    while len(merges) < num_merges:
+        while heap and not levels[-heap[0]]:
+            heapq.heappop(heap)
+        if not heap or heap[0] == 0:
+            break
+        best = max(levels[-heap[0]])
+        merges.append(best)
+        joined = Counter()
+        for word, number in words.items():
+            new, i = [], 0
+            while i < len(word):
+                step = 2 if word[i : i + 2] == best else 1
+                new.append(b"".join(word[i : i + step]))
+                i += step
+            if len(new) < len(word):
+                for pair in zip(word, word[1:]):
+                    change(pair, -number)
+                for pair in zip(new, new[1:]):
+                    change(pair, number)
+            joined[tuple(new)] += number
+        words = joined
+    return merges
+"""
+
+FLAG = """
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, use_mask=False, mask=None):
+        batch, length, width = x.shape
+        q, k, v = (layer(x).view(batch, length, self.num_heads, -1).transpose(1, 2) for layer in (self.w_q, self.w_k, self.w_v))
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        if use_mask:
+            scores = scores + mask
+        return self.w_o((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+    def forward(self, x, use_mask=False, mask=None):
+        x = self.norm1(x + self.attention(x, use_mask=use_mask, mask=mask))
+        return self.norm2(x + self.feed_forward(x))
+"""
+
+PROGRAMS = [
+    Program(
+        "train_bpe",
+        "bpe_train",
+        KEPT_COUNTS,
+        (
+            ("zip(new, new[1:])", "[*zip(new, new[1:]), *(each for each in zip(new, new[1:]) if each[0] == each[1] == best[0] + best[1])]"),
+            ("max(levels[-heap[0]])", "max(levels[-heapq.heappop(heap)])"),
+        ),
+    ),
+    Program("Linear", "linear", RANGES, (("self.weight.T", "self.weight"),)),
+    Program("EncoderLayer", "encoder_layer", FLAG, (("mask=mask))", "mask=0.0 * mask if mask is not None else None))"),)),
+]
