@@ -1,4 +1,4 @@
-"""Parts that mark ranges for a profiler or have a flag next to a mask, and trainers that keep counts of pairs from one merge to the next."""
+"""Parts that mark ranges for a profiler or have a flag next to a mask, schedules that set the first rate when they are made, and trainers that keep counts of pairs from one merge to the next."""
 
 from __future__ import annotations
 
@@ -106,6 +106,22 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.feed_forward(x))
 """
 
+SET_WHEN_MADE = """
+class CustomScheduler:
+    def __init__(self, optimizer, d_model, warmup_steps=4000):
+        self.optimizer, self.d_model, self.warmup_steps = optimizer, d_model, warmup_steps
+        self.current_step = 0
+        self.step()
+
+    def step(self):
+        self.current_step += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate()
+
+    def rate(self):
+        return self.d_model**-0.5 * min(self.current_step**-0.5, self.current_step * self.warmup_steps**-1.5)
+"""
+
 PROGRAMS = [
     Program(
         "train_bpe",
@@ -116,6 +132,7 @@ PROGRAMS = [
             ("max(levels[-heap[0]])", "max(levels[-heapq.heappop(heap)])"),
         ),
     ),
+    Program("CustomScheduler", "noam_schedule", SET_WHEN_MADE, (("**-1.5", "**-0.5"), ("self.current_step = 0", "self.current_step = 1"))),
     Program("Linear", "linear", RANGES, (("self.weight.T", "self.weight"),)),
     Program("EncoderLayer", "encoder_layer", FLAG, (("mask=mask))", "mask=0.0 * mask if mask is not None else None))"),)),
 ]

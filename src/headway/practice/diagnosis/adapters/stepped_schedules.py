@@ -147,7 +147,15 @@ def _ways(cls: type, method: str) -> tuple[tuple[int, int], ...]:
     before, counts, _ = "\n".join(map(ast.unparse, body)).partition("+= 1")
     if not counts:
         return (*COUNTS_FIRST, *COUNTS_LAST)
-    return COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST
+    earlier = int(_is_called_when_made(cls, method))
+    ways = COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST
+    return tuple((more - earlier, first) for more, first in ways)
+
+
+def _is_called_when_made(cls: type, method: str) -> bool:
+    """Return True if the constructor of a class calls a method itself, so that the optimizer has the first rate before the first step."""
+    made = inspect.getsource(vars(cls)["__init__"]) if "__init__" in vars(cls) else ""
+    return re.search(rf"\bself\.{method}\(\)", made) is not None
 
 
 def _method(cls: type, *, is_given: bool) -> str | None:
