@@ -122,6 +122,41 @@ class CustomScheduler:
         return self.d_model**-0.5 * min(self.current_step**-0.5, self.current_step * self.warmup_steps**-1.5)
 """
 
+BATCH_SECOND = """
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.1):
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key, value):
+        batch_size = query.size(1)
+        q, k, v = (
+            layer(x).view(-1, batch_size, self.num_heads, layer.out_features // self.num_heads).transpose(0, 2)
+            for layer, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        out = self.dropout(scores.softmax(-1)) @ v
+        return self.w_o(out.transpose(0, 2).reshape(query.size(0), batch_size, -1))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads, dropout)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        x = self.norm1(x + self.self_attn(x, x, x))
+        return self.norm2(x + self.feed_forward(x))
+"""
+
 PROGRAMS = [
     Program(
         "train_bpe",
@@ -133,6 +168,7 @@ PROGRAMS = [
         ),
     ),
     Program("CustomScheduler", "noam_schedule", SET_WHEN_MADE, (("**-1.5", "**-0.5"), ("self.current_step = 0", "self.current_step = 1"))),
+    Program("EncoderLayer", "encoder_layer", BATCH_SECOND, (("query.size(1)", "query.size(0)"), ("self.norm2(x + ", "self.norm2("))),
     Program("Linear", "linear", RANGES, (("self.weight.T", "self.weight"),)),
     Program("EncoderLayer", "encoder_layer", FLAG, (("mask=mask))", "mask=0.0 * mask if mask is not None else None))"),)),
 ]

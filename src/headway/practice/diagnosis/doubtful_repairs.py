@@ -34,7 +34,40 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         or leaves_out_parameters(repair, trial.call)
         or _replaces_guessed(repair, trial.call)
         or _leaves_out_field(repair, trial)
+        or leaves_out_absent(repair, trial)
+        or _replaces_layer(repair, trial.call)
     )
+
+
+def leaves_out_absent(repair: Repair, trial: Trial) -> bool:
+    """Return True if a repair leaves out what reads an attribute of None that a config holds: a model of the file may set it, as `self.config.model.table`."""
+    errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
+    names = {each.name for each in errors if each.obj is None and each.name}
+    patterns = [rf"(?i)\b_?(config|cfg|conf|args|hparams)\.\w+\.{name}\b" for name in names]
+    kept = " ".join(each.replacement for each in repair.edits)
+    replaced = " ".join(replaced_text(trial.call.subject.text, each) for each in repair.edits if each.cell is None)
+    return any(re.search(pattern, replaced) and not re.search(pattern, kept) for pattern in patterns)
+
+
+def _replaces_layer(repair: Repair, call: Call) -> bool:
+    """Return True if a repair of a layer puts one of a library in place of one of the file that takes more arguments: its sizes say that it is another part."""
+    if not isinstance(call, InstanceCall):
+        return False
+    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
+    return any(puts_other_layer(old, new, call.subject.module) for old, new in edits)
+
+
+def puts_other_layer(old: str, new: str, module: object) -> bool:
+    """Return True if a statement makes a layer of a file, and the one in its place another of a library, with fewer arguments."""
+    before, after = (re.fullmatch(MAKING, text.strip()) for text in (old, new))
+    if before is None or after is None or before["place"] != after["place"] or "." not in after["kind"]:
+        return False
+    is_own = inspect.isclass(getattr(module, before["kind"], None))
+    return is_own and before["given"].count(",") > after["given"].count(",")
+
+
+MAKING = r"(?P<place>self\.\w+) *= *(?P<kind>[\w.]+)\((?P<given>.*)\)"
+"""Pattern of a statement that makes a layer of a class."""
 
 
 def _leaves_out_field(repair: Repair, trial: Trial) -> bool:

@@ -213,7 +213,10 @@ def positions_first(example: Inputs, used_source: str | None = None) -> tuple[Co
     return optional(Convention(reads=read, used_source=used_source))
 
 
-BATCH_SECOND = r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *0, *2\)|\bLND\b|\b(T|L|S), *(B|N), *[A-Z]\b|\b(seq|tgt|src)_?len, *(batch|bsz|bs)"
+BATCH_SECOND = (
+    r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *0, *2\)|\bLND\b|\b(T|L|S), *(B|N), *[A-Z]\b"
+    r"|\b(seq|tgt|src)_?len(_\w)?, *(batch|bsz|bs)|\b(batch(_?size)?|bsz|bs) *= *\w+\.(size\(1\)|shape\[1\])"
+)
 """Pattern of the source of layers whose batch axis may be the second."""
 
 
