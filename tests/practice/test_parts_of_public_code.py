@@ -32,6 +32,7 @@ from tests.practice.public import (
     given_sides,
     given_sizes,
     gradients_and_rates,
+    guards_and_slices,
     jax_modules,
     joined,
     keys_and_lengths,
@@ -153,6 +154,7 @@ MODULES = (
     depths_and_words,
     flags_and_rates,
     gates_and_bases,
+    guards_and_slices,
     *EXPLAINED_BY_CALLERS,
     given_sides,
 )
