@@ -60,6 +60,7 @@ from tests.practice.public import (
     pieces,
     places_and_segments,
     records_and_experts,
+    regressors,
     returned_changes,
     schedules,
     settings,
@@ -155,6 +156,7 @@ MODULES = (
     flags_and_rates,
     gates_and_bases,
     guards_and_slices,
+    regressors,
     *EXPLAINED_BY_CALLERS,
     given_sides,
 )
