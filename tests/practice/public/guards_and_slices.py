@@ -144,6 +144,33 @@ class BPE:
         return merges
 """
 
+COUNTED = """
+from collections import Counter
+
+def determine_merges(word_counts: Counter, num_merges: int):
+    merges = []
+    for _ in range(num_merges):
+        pairs = Counter()
+        for word, count in word_counts.items():
+            for pair in zip(word, word[1:]):
+                pairs[pair] += count
+        if not pairs:
+            break
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        for word in [word for word in word_counts if best in zip(word, word[1:])]:
+            count, joined, i = word_counts.pop(word), [], 0
+            while i < len(word):
+                if word[i : i + 2] == best:
+                    joined.append(word[i] + word[i + 1])
+                    i += 2
+                else:
+                    joined.append(word[i])
+                    i += 1
+            word_counts[tuple(joined)] += count
+    return merges
+"""
+
 PROGRAMS = (
     Program(
         "cross_entropy",
@@ -155,4 +182,5 @@ PROGRAMS = (
     Program("FeedForward", "feed_forward", ONE_WIDTH, (("self.down(self.act(self.up(x)))", "self.act(self.down(self.up(x)))"),)),
     Program("TransformerBlock", "encoder_layer", BLOCK, (("mask=mask) + x", "mask=mask)"), ("self.ln1(x), positions", "x, positions"))),
     Program("BPE.train_bpe", "bpe_train", GROUPED, (("key=lambda pair: (counts[pair], pair)", "key=lambda pair: pair"),)),
+    Program("determine_merges", "bpe_train", COUNTED, (("pairs[pair] += count", "pairs[pair] += 1"), ("i += 2", "i += 1"))),
 )
