@@ -171,6 +171,24 @@ def determine_merges(word_counts: Counter, num_merges: int):
     return merges
 """
 
+OF_CLASS = """
+import math
+
+class Config:
+    learning_rate = 1e-3
+    min_lr = 1e-4
+    warmup_iters = 500
+    max_iters = 5000
+
+def get_lr(step):
+    if step < Config.warmup_iters:
+        return Config.learning_rate * step / Config.warmup_iters
+    if step > Config.max_iters:
+        return Config.min_lr
+    ratio = (step - Config.warmup_iters) / (Config.max_iters - Config.warmup_iters)
+    return Config.min_lr + 0.5 * (1 + math.cos(math.pi * ratio)) * (Config.learning_rate - Config.min_lr)
+"""
+
 PROGRAMS = (
     Program(
         "cross_entropy",
@@ -183,4 +201,10 @@ PROGRAMS = (
     Program("TransformerBlock", "encoder_layer", BLOCK, (("mask=mask) + x", "mask=mask)"), ("self.ln1(x), positions", "x, positions"))),
     Program("BPE.train_bpe", "bpe_train", GROUPED, (("key=lambda pair: (counts[pair], pair)", "key=lambda pair: pair"),)),
     Program("determine_merges", "bpe_train", COUNTED, (("pairs[pair] += count", "pairs[pair] += 1"), ("i += 2", "i += 1"))),
+    Program(
+        "get_lr",
+        "cosine_schedule",
+        OF_CLASS,
+        (("0.5 * (1 +", "(1 +"), ("math.pi * ratio", "math.pi * ratio / 2"), ("step > Config.max", "step < Config.max")),
+    ),
 )
