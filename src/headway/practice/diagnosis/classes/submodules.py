@@ -359,19 +359,9 @@ def _operands(query: Any, others: list[Any]) -> tuple[Any, Any, Any]:
     return key, value, next(iter(fitting), None)
 
 
-LARGEST_HIDING = -1e3
-"""Largest number that is added to a score to hide its key."""
-
-
 def _is_sequence(value: Any, query: Any) -> bool:
     is_alike = getattr(value, "ndim", 0) == query.ndim and is_floating(value)
-    return is_alike and value.shape[-1] == query.shape[-1] and value.shape[:-2] == query.shape[:-2] and not _hides(value)
-
-
-def _hides(value: Any) -> bool:
-    """Return True for a mask of numbers, which has two values: 0 and 1, or 0 and a very low one."""
-    numbers = numpy.unique(to_numpy(value))
-    return len(numbers) == 2 and 0 in numbers and (numbers[1] == 1 or numbers[0] < LARGEST_HIDING)
+    return is_alike and value.shape[-1] == query.shape[-1] and value.shape[:-2] == query.shape[:-2]
 
 
 def _may_be_mask(value: Any) -> bool:
