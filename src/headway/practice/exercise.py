@@ -239,7 +239,7 @@ class Exercise:
         Literal["block", "cache", "clipping", "generate", "layer", "mask", "model", "optimizer", "schedule", "stack", "tokenizer"] | None
     ) = None
     may_write: bool = False
-    class_calls: Literal["trainer"] | None = None
+    class_calls: Literal["trainer", "regressor"] | None = None
 
     @property
     def title(self) -> Message:

@@ -205,7 +205,12 @@ SOURCES = optional(
     ),
     *(
         Convention(
-            TEXTS["takes_counted_bytes"], _counted_cut(as_key), role="text", named=r"vocab|words?|freq|counts|pre_?tok", source=OF_COUNTED
+            TEXTS["takes_counted_bytes"],
+            _counted_cut(as_key),
+            role="text",
+            named=r"vocab|words?|freq|counts|pre_?tok",
+            source=OF_COUNTED,
+            may_write=True,
         )
         for as_key in KEYS
     ),

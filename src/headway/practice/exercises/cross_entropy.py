@@ -396,6 +396,11 @@ def _hot_rows(inputs: Inputs) -> Inputs | None:
     return _hot(inputs) if inputs["logits"].ndim == 2 else None
 
 
+def _hot_row_or_rows(inputs: Inputs) -> Inputs | None:
+    """Return a single row, or rows, with one-hot targets; None for sequences."""
+    return _hot(inputs) if inputs["logits"].ndim <= 2 else None
+
+
 def _hot_columns(inputs: Inputs) -> Inputs | None:
     """Return logits and one-hot targets with one column for each row; None for other axes."""
     found = _hot_rows(inputs)
@@ -411,8 +416,17 @@ OVER_COLUMNS = r"\A(?!(.|\n)*axis *= *(-|1))(.|\n)*\bsum\(.*axis *= *0"
 OF_COLUMNS = rf"\A(?=(.|\n)*def (gradient|backward|derivative))(?!(.|\n)*(mean|average)){OVER_COLUMNS[2:]}"
 """Source of a class with a gradient of its own that leaves the mean over the columns to its caller."""
 
-OF_ROWS = r"(?i)\A(?!(.|\n)*(\bseq|reshape|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
+ROWS_ALONE = (
+    r"(?!(.|\n)*(\bseq|reshape(?!\(1, *-1\))|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
+)
+OF_ROWS = rf"(?i)\A{ROWS_ALONE}"
 """Source of a function that divides by the number of rows and names nothing of sequences."""
+
+OF_ONE_OR_ROWS = (
+    r"(?i)\A(?=(.|\n)*\bif \w+\.ndim *== *1 *:\s*\w+(, *\w+)? *= *\w+(\.reshape\(1, *-1\)|\[(None|np\.newaxis)\b))"
+    rf"{ROWS_ALONE}"
+)
+"""Source of such a function that makes a single row a matrix of one row."""
 
 PROBABILITIES = TEXTS["probabilities"]
 CALLED_PROBABILITIES = r"prob|pred|hat|^al$|^p$|^q$|^y_?p|output|softmax"
@@ -420,6 +434,12 @@ CALLED_PROBABILITIES = r"prob|pred|hat|^al$|^p$|^q$|^y_?p|output|softmax"
 
 WITHOUT_SOFTMAX = r"\A(?!(.|\n)*(exp\(|softmax|logits))"
 """Source of a function that leaves softmax to its caller."""
+
+OF_GUARDED = (
+    rf"{WITHOUT_SOFTMAX}(.|\n)*\bdef \w+\((?:[^()]*, *)?\s*(?P<given>\w+)\b[^()]*\)"
+    r"(.|\n)*\blog\( *((\w+\.)?(clip|clamp|maximum)\( *(?P=given) *,|(?P=given) *\+ *(1e-|[^\W\d])|(?P=given)\.(clip|clamp)\()"
+)
+"""Source of a function without a softmax that takes the logarithm of an operand with a guard against 0, which logits do not need."""
 
 
 def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | None = None) -> Convention:
@@ -485,6 +505,7 @@ EXERCISE = Exercise(
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
+            *(_with_floor(floor, named=r"^[a-z]$", source=OF_GUARDED) for floor in (0.0, 1e-8, 1e-7)),
         ),
         optional(
             Convention(reads=smoothed, source=OF_SMOOTHING),
@@ -519,6 +540,7 @@ EXERCISE = Exercise(
         optional(
             Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
             Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
+            Convention(TEXTS["one_hot_targets"], _hot_row_or_rows, role="targets", source=OF_ONE_OR_ROWS),
             Convention(TEXTS["one_hot_columns"], _hot_columns, role="targets", source=OVER_COLUMNS),
         ),
         optional(Convention(TEXTS["true_first"], _exchanged, role="logits", source=TRUE_FIRST)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -11,7 +12,7 @@ from headway import functions
 from headway.functions import EncoderLayerWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes import layers, projections
-from headway.practice.recipes.attention import MASK_SHAPES, OF_ALL
+from headway.practice.recipes.attention import MASK_SHAPES, OF_ALL, UNLESS_MASKED
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
@@ -120,14 +121,14 @@ def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
 
 SETTLED = _settled()
 
+OF_DECODER = r"^(?!.*encoder)(.*(transformer|decoder|gpt).*(block|layer)|block)"
+"""Pattern of the names of blocks of a decoder."""
+
 DECODING = optional(
-    Convention(
-        TEXTS["hides_later_positions"],
-        steps={"is_causal": lambda asked: True},
-        called=r"^(?!.*encoder)(.*(transformer|decoder|gpt).*(block|layer)|block)",
-    )
+    Convention(TEXTS["hides_later_positions"], steps={"is_causal": lambda asked: True}, called=OF_DECODER),
+    replace(UNLESS_MASKED, called=OF_DECODER),
 )
-"""A convention for the block of a decoder, which is judged as an encoder layer if GPT-2's form does not fit it."""
+"""Conventions for the block of a decoder, which is judged as an encoder layer if GPT-2's form does not fit it."""
 
 EXERCISE = Exercise(
     name="encoder_layer",

@@ -218,7 +218,7 @@ def _narrow(answer: Any, inputs: Inputs) -> Any:
 UNSCALED = r"\A(?![\s\S]*(\b[2-8](\.0)? *\*|\* *[2-8]\b|mult|expan|ratio|factor))"
 
 OF_ONE_WIDTH = (
-    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>\w+), *(?:\w+\.)*(?P=width)\b"
+    rf"{UNSCALED}[\s\S]*(\b(Linear|Conv1d|Dense)\( *(?:\w+\.)*(?P<width>[^\W\d]\w*), *(?:1 *\* *)?(?:\w+\.)*(?P=width)\b"
     r"|\bDense\((?:features *= *)?(?:\w+\.)*(?P<features>\w+)\b[\s\S]*\bDense\((?:features *= *)?(?:\w+\.)*(?P=features)\b)"
 )
 """Pattern of the source of a feed-forward whose layers have one width, inside and outside."""

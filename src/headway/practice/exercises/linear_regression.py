@@ -10,6 +10,7 @@ from headway import functions
 from headway.arrays import array_namespace
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -21,7 +22,7 @@ ROLES = Roles("linear_regression", "descent")
 def recipe(
     steps: Any, features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
 ) -> Any:
-    """The definition in the steps of the loop, and: intercept, residual, average, slope. An intercept is the last element of the output."""
+    """The definition in the steps of the loop, and: intercept, residual, average, slope, solved. An intercept is the last element of the output."""
     width = features.shape[1]
     point = numpy.zeros(width) if start is None else start
     if start_bias is not None or steps.intercept():
@@ -32,7 +33,7 @@ def recipe(
         residual = steps.residual(features, theta, targets)
         return steps.slope(features, residual, width) * steps.average(features, width)
 
-    return descend(steps, point, slope, learning_rate, num_steps)
+    return steps.solved(descend(steps, point, slope, learning_rate, num_steps), features, targets)
 
 
 def definition(
@@ -176,6 +177,19 @@ def _no_start(inputs: Inputs) -> Inputs | None:
     return None if "start" in inputs and "start_bias" not in inputs else inputs
 
 
+def _without_descent(inputs: Inputs) -> Inputs | None:
+    """Return the features and targets alone; None for a given start, which an exact solution has not."""
+    return None if "start" in inputs else without(inputs, "learning_rate", "num_steps")
+
+
+EXACT = Convention(
+    TEXTS["solves_exactly"],
+    _without_descent,
+    source=r"\bpinv\(|\binv\(|\blstsq\(|\bsolve\(",
+    steps={"solved": lambda point, features, targets: numpy.linalg.lstsq(features, targets, rcond=None)[0]},
+)
+"""A regression that computes the weights which descent approaches, with the normal equation."""
+
 EXERCISE = Exercise(
     name="linear_regression",
     definition=definition,
@@ -189,6 +203,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=(*MISTAKES, *OWN),
     conventions=(
+        optional(EXACT),
         optional(Convention(TEXTS["factor_two"], steps={"average": lambda features, width: 2 / len(features)})),
         optional(Convention(encode=_column, role="targets"), Convention(encode=_numbers, role="features")),
         (
@@ -201,4 +216,5 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     is_trained_through=False,
+    class_calls="regressor",
 )

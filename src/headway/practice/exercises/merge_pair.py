@@ -189,7 +189,11 @@ OF_BYTES = (lambda word: [word], lambda word: {tuple(word): 3}, lambda word: wor
 OF_PIECES = r"\[2:\]|##"
 """Pattern of the source of a function that leaves out the mark of a piece inside of a word, as WordPiece does."""
 
+OF_TUPLES = r"(?s)\bdef \w+\([^)]*?\b(\w+) *: *(typing\.)?tuple\[.*(?<![\w.])\1\[(\w+) *: *\3 *\+ *2\] *== *\w+"
+"""Pattern of the source of a function of a tuple of tokens, whose slices it compares with the pair."""
+
 FORMS = optional(
+    Convention(TEXTS["takes_tuple"], changed(ids=tuple), source=OF_TUPLES),
     Convention(encode=changed(ids=numpy.array, pair=numpy.array), source=r"torch|tensor|np\.|numpy|jnp|mx\."),
     Convention(TEXTS["takes_corpus"], changed(ids=lambda ids: [ids]), _of_one_word, source=r"(?s)\bfor\b.*\b(for|while)\b"),
     *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),

@@ -30,6 +30,7 @@ MODULES = {
     "mask": "mask_calls",
     "model": "model_calls",
     "optimizer": "optimizers",
+    "regressor": "regressor_calls",
     "schedule": "schedule_calls",
     "stack": "stack_calls",
     "tokenizer": "tokenizer_calls",

@@ -35,7 +35,7 @@ class ScheduleCall(Call):
     """A function of a step.
 
     held    variables of the file that it reads settings from
-    configs parameters that hold settings as fields
+    configs parameters, or variables of the file, that hold settings as fields
     first   first step whose rate it gives
     """
 
@@ -63,8 +63,11 @@ class ScheduleCall(Call):
                 fields[config][key] = value
         variables = {name: arguments[name] for name in self.held if name in arguments}
         plain = {name: value for name, value in arguments.items() if name not in variables and SEPARATOR not in name}
-        with globals_set(self.subject.module, variables):
-            return self.subject.value(**plain, **{name: SimpleNamespace(**held) for name, held in fields.items()})
+        made = {name: SimpleNamespace(**held) for name, held in fields.items()}
+        given = {each.name for each in self.subject.parameters}
+        around = {name: each for name, each in made.items() if name not in given}
+        with globals_set(self.subject.module, variables | around):
+            return self.subject.value(**plain, **{name: each for name, each in made.items() if name in given})
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -87,6 +90,7 @@ def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequen
     bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
     if bound is None or not bound.takes("step"):
         return []
+    configs += _config_variables(subject)
     others = {name: name for name in variables}
     others |= {f"{key}{SEPARATOR}{name}": key for name in configs for key in re.findall(rf"\b{name}\.(\w+)", subject.own_source)}
     free = [role for role in exercise.roles if not bound.takes(role.name)]
@@ -108,6 +112,17 @@ def _variables(subject: Subject) -> list[str]:
     read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
     held = {name: around[name] for name in read if name in around}
     return [name for name, value in held.items() if value is None or (type(value) in (int, float) and value != math.pi)]
+
+
+def _config_variables(subject: Subject) -> list[str]:
+    """Return the classes and objects of its file that a function reads settings from: `Config.learning_rate`."""
+    around = {} if subject.module is None else vars(subject.module)
+    read = dict.fromkeys(name for code in codes_of(subject.value) for name in loaded(code))
+    return [
+        name
+        for name in read
+        if re.fullmatch(CONFIG, name, re.IGNORECASE) and (inspect.isclass(around.get(name)) or hasattr(around.get(name), "__dict__"))
+    ]
 
 
 def _has_own_numbers(subject: Subject, binding: Binding) -> bool:

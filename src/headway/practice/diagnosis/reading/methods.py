@@ -277,7 +277,10 @@ def _is_static(node: ast.FunctionDef) -> bool:
 
 
 def called_of_class(owner: ast.ClassDef, definitions: Iterable[ast.stmt]) -> set[str]:
-    """Return the methods without an instance that lack `@staticmethod`: the file calls them as those of their class, `Softmax.forward(x)`."""
+    """Return the methods without an instance that lack `@staticmethod`: the file calls them as those of their class, `Softmax.forward(x)`.
+
+    If it calls one of them so, and no method of the class takes an instance, all of them are such: the class only groups functions.
+    """
     own = [node for node in owner.body if isinstance(node, ast.FunctionDef) and not node.decorator_list and parameters_in(node)]
     instances = {*INSTANCES, *(parameters_in(each)[0] for each in own if each.name.startswith("__"))}
     plain = {each.name for each in own if parameters_in(each)[0] not in instances}
@@ -285,7 +288,8 @@ def called_of_class(owner: ast.ClassDef, definitions: Iterable[ast.stmt]) -> set
     names = (
         each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == owner.name
     )
-    return {each.attr for each in names} & plain
+    found = {each.attr for each in names} & plain
+    return plain if found and all(each.name in plain for each in own) else found
 
 
 INSTANCES = ("self", "cls", "this")
