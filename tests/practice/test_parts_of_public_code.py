@@ -62,6 +62,7 @@ from tests.practice.public import (
     returned_changes,
     schedules,
     settings,
+    shown_and_counted,
     single_sequences,
     sizes_and_durations,
     stacks,
@@ -155,6 +156,7 @@ MODULES = (
     gates_and_bases,
     *EXPLAINED_BY_CALLERS,
     given_sides,
+    shown_and_counted,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

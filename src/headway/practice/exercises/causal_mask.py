@@ -99,9 +99,10 @@ SEQUENCES = (
 
 
 def _examples() -> list[Inputs]:
-    """Return one example per kind of sequence, each with four positions and with the sizes as numbers."""
+    """Return one example per kind of sequence, each with four positions and with the sizes as numbers; then the sizes in other forms."""
     size = {"query_len": 4, "past_len": 0, "key_len": 4}
-    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), *(size | {"query_len": shape} for shape in ((2, 4), (4, 4)))]
+    sizes = [*(size | {"query_len": shape} for shape in ((2, 4), (4, 4))), size | {"query_len": _tokens(2, 4), "key_len": _tokens(2, 4)}]
+    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), *sizes]
 
 
 def _as_key_len(inputs: Inputs) -> Inputs:
@@ -153,7 +154,7 @@ def _without_scores(answer: Any, inputs: Inputs) -> Any:
 
 def _sequence_taken(ask: Any) -> Convention | None:
     """Return the convention of the first sequence kind that gives a mask of the right size."""
-    for inputs, make in zip(_examples(), SEQUENCES, strict=True):
+    for inputs, make in zip(_examples(), SEQUENCES, strict=False):
         answer = ask(inputs)
         if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (4, 4):
             return Convention(encode=_as_sequence(make))
