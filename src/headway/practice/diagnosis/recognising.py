@@ -336,7 +336,7 @@ OF_ATTENTION = (
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
     (
-        r"(?is)\A(?=.*self\.(\w*(att|mh?sa|mha)\w*|sa\w?) *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
+        r"(?is)\A(?=.*self\.(\w*(att|mh?sa|mha)\w*|sa(\w|_\w+)?) *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
         ("transformer_block", "encoder_layer", "decoder_layer"),
     ),
     (
