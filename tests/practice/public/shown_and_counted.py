@@ -213,4 +213,18 @@ class Layer(nn.Module):
 """,
         (("view(batch, -1,", "view(batch, count,"), ("self.size**-0.5", "width**-0.5")),
     ),
+    Program(
+        "Sampler",
+        "sample",
+        """
+import torch
+from torch import nn
+
+class Sampler(nn.Module):
+    def forward(self, logits, temperatures):
+        probs = torch.softmax(logits / temperatures[:, None], dim=-1)
+        return torch.multinomial(probs, num_samples=1).squeeze(-1)
+""",
+        (("temperatures[:, None]", "temperatures[:1, None]"), ("temperatures[:, None]", "(1 + temperatures[:, None])")),
+    ),
 )
