@@ -227,4 +227,33 @@ class Sampler(nn.Module):
 """,
         (("temperatures[:, None]", "temperatures[:1, None]"), ("temperatures[:, None]", "(1 + temperatures[:, None])")),
     ),
+    Program(
+        "MultiHeadSelfAttention",
+        "multi_head_attention",
+        """
+import torch
+from torch import nn
+import einops
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_key: int, d_value: int):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_key, bias=False)
+        self.k_proj = nn.Linear(d_model, d_key, bias=False)
+        self.v_proj = nn.Linear(d_model, d_value, bias=False)
+        self.output_proj = nn.Linear(d_value, d_model, bias=False)
+
+    def forward(self, x):
+        Q, K, V = (
+            einops.rearrange(each(x), "... n (h d) -> ... h n d", h=self.num_heads) for each in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        n = x.size(-2)
+        scores = Q @ K.transpose(-2, -1) / Q.shape[-1] ** 0.5
+        scores = scores.masked_fill(torch.ones(n, n).tril() == 0, -torch.inf)
+        return self.output_proj(einops.rearrange(scores.softmax(-1) @ V, "... h n d -> ... n (h d)"))
+""",
+        (("Q.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"), (".tril()", ".triu()"), ("scores.softmax(-1)", "scores.softmax(-2)")),
+    ),
 )
