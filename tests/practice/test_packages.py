@@ -283,6 +283,28 @@ def test_a_name_of_the_package_is_not_its_module_of_the_same_name(tmp_path):
     assert shares(tmp_path / "lesson" / "layers", files) == [0.25, 0.75]
 
 
+def test_a_decorator_of_the_package_registers_classes_without_the_other_files(tmp_path):
+    folder = tmp_path / "layers"
+    folder.mkdir()
+    folder.joinpath("__init__.py").write_text("""
+KINDS = {}
+
+def register(name):
+    def decorator(value):
+        KINDS[name] = value
+        return value
+    return decorator
+
+from .share import share
+from .absent import other
+""")
+    text = "from . import register\n\n@register('share')\ndef share(x):\n    return x / x.sum(-1, keepdims=True)\n"
+    (folder / "share.py").write_text(text)
+    module = load_module(folder / "share.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+
+
 def test_definitions_that_need_what_a_missing_file_gives_are_left_out(tmp_path):
     text = """
 import numpy as np

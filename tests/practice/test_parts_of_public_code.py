@@ -65,6 +65,7 @@ from tests.practice.public import (
     returned_changes,
     schedules,
     settings,
+    shown_and_counted,
     single_sequences,
     sizes_and_durations,
     stacks,
@@ -161,6 +162,7 @@ MODULES = (
     regressors,
     *EXPLAINED_BY_CALLERS,
     given_sides,
+    shown_and_counted,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

@@ -386,7 +386,8 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_cache = cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)
     of_use = of_cache if isinstance(of_cache, Cause) else cause_of_use(trial)
     if of_use is not None:
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_use,))
+        shown = replace(trial, refused=()) if of_use.name.startswith("raises_") else trial  # what it refuses may be the mistake
+        return _verdict(subject, exercise, "wrong", shown, causes=(of_use,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
     writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []

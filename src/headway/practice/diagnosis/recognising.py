@@ -76,7 +76,7 @@ ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
 SCHEDULES = ("linear_schedule", "noam_schedule", "cosine_schedule")
-OF_RATES = r"(?i)^(get_|compute_|calc(ulate)?_)?(lr|learning_?rate)(_?(at|for|schedule|from|by|with)\w*)?$|warm_?up|noam|(lr|learning_?rate)\w*sched|^schedul\w*_?optim"
+OF_RATES = r"(?i)^(get_|compute_|calc(ulate)?_)?(lr|learning_?rate)(_?(at|for|schedule|from|by|with)\w*)?$|warm_?up|noam|(lr|learning_?rate)\w*sched|^schedul\w*_?optim|^(my|custom)?_?scheduler$"
 """Schedules of the learning rate, and the pattern of the names of what may be one of them."""
 
 SCHEDULER = r"(?i)sched"
@@ -340,7 +340,7 @@ OF_ATTENTION = (
 FORMS = (
     (r"(?i)embed|(?<![a-z])(emb|wte)(?![a-z])", ("learned_positions", "positioned_embedding", "gpt2")),
     (
-        r"(?is)\A(?=.*self\.(\w*(att|mh?sa|mha)\w*|sa\w?) *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
+        r"(?is)\A(?=.*self\.(\w*(att|mh?sa|mha)\w*|sa(\w|_\w+)?) *=)(?=.*self\.\w*(ff|mlp|feed|moe|experts|intermediate)\w* *=)",
         ("transformer_block", "encoder_layer", "decoder_layer"),
     ),
     (

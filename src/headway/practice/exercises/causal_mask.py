@@ -86,8 +86,12 @@ def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
     return _real_rows(read, x, inputs.get("pad_id", 0)) if is_told else read
 
 
+FIRST = 11
+"""Smallest id of the tokens of sequences without padding, above the ids that functions take for padding."""
+
+
 def _tokens(*shape: int) -> Any:
-    return numpy.arange(3, 3 + int(numpy.prod(shape))).reshape(shape)
+    return numpy.arange(FIRST, FIRST + int(numpy.prod(shape))).reshape(shape)
 
 
 SEQUENCES = (
@@ -99,9 +103,10 @@ SEQUENCES = (
 
 
 def _examples() -> list[Inputs]:
-    """Return one example per kind of sequence, each with four positions and with the sizes as numbers."""
+    """Return one example per kind of sequence, each with four positions and with the sizes as numbers; then the sizes in other forms."""
     size = {"query_len": 4, "past_len": 0, "key_len": 4}
-    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), *(size | {"query_len": shape} for shape in ((2, 4), (4, 4)))]
+    sizes = [*(size | {"query_len": shape} for shape in ((2, 4), (4, 4))), size | {"query_len": _tokens(2, 4), "key_len": _tokens(2, 4)}]
+    return [*(size | {"x": make(4, 4)} for make in SEQUENCES), *sizes]
 
 
 def _as_key_len(inputs: Inputs) -> Inputs:
@@ -153,7 +158,7 @@ def _without_scores(answer: Any, inputs: Inputs) -> Any:
 
 def _sequence_taken(ask: Any) -> Convention | None:
     """Return the convention of the first sequence kind that gives a mask of the right size."""
-    for inputs, make in zip(_examples(), SEQUENCES, strict=True):
+    for inputs, make in zip(_examples(), SEQUENCES, strict=False):
         answer = ask(inputs)
         if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (4, 4):
             return Convention(encode=_as_sequence(make))
@@ -208,8 +213,24 @@ def _hides_zeros(ask: Any) -> Convention | None:
     return None if numpy.array_equal(masks[0], masks[1], equal_nan=masks[0].dtype.kind == "f") else Convention(encode=_without_pad_id)
 
 
-ZEROS = (Convention(reads=_hides_zeros), Convention())
-"""An id of padding that is given, or known to be 0: a function that hides it is judged on padded sequences."""
+def _with_fixed_id(pad_id: int, inputs: Inputs) -> Inputs | None:
+    """Return token ids with this id in place of the padding 0, and 0 in place of tokens that have it; None for other inputs."""
+    x = inputs.get("x")
+    if x is None or x.dtype.kind != "i" or inputs.get("pad_id"):
+        return None
+    return without(inputs, "pad_id") | {"x": numpy.select([x == 0, x == pad_id], [pad_id, 0], x)}
+
+
+MOST_NUMBERS = 8
+PAD_IDS = (
+    Convention(reads=_hides_zeros),
+    Convention(),
+    *(
+        Convention(TEXTS["default_pad_id"], role="x", without="pad_id", source=r"!=|==|\b(ne|eq)\(", by_number=_with_fixed_id, place=place)
+        for place in range(MOST_NUMBERS)
+    ),
+)
+"""An id of padding that is given, known to be 0, or a number of the source: a function that hides it is judged on padded sequences."""
 
 TOP_LEFT = optional(
     Convention(TEXTS["aligned_top_left"], steps={"triangle": _top_left}, role="key_len"),
@@ -244,7 +265,7 @@ EXERCISE = Exercise(
     roles=(ROLES("query_len"), ROLES("x"), ROLES("key_len"), ROLES("past_len", neutral=0), ROLES("pad_id", neutral=0), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, ZEROS, TOP_LEFT),
+    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, PAD_IDS, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
     is_trained_through=False,
     calls="mask",

@@ -123,6 +123,12 @@ def _as_text(inputs: Inputs) -> Inputs | None:
     return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
 
 
+def _as_text_with_end(inputs: Inputs) -> Inputs | None:
+    """Return the inputs of a function of texts whose stop token is a text, too."""
+    encoded = _as_text(inputs)
+    return encoded if encoded is None or "eos" not in encoded else encoded | {"eos": LETTERS.decode([encoded["eos"]])}
+
+
 def _as_text_alone(inputs: Inputs) -> Inputs | None:
     prompt = inputs["prompt"]
     return inputs | {"prompt": LETTERS.decode(prompt)} if prompt.ndim == 1 else None
@@ -156,7 +162,11 @@ def _is_fixed_end(end: int, token: int, eos: Any, ids: Any) -> bool:
     return token == end
 
 
+LOOKS_UP_END = r"(?i)(encode|get|_to_ids?)\((end|stop|eos|eot)\w*"
+"""Pattern of the source of a function that looks up the id of a stop token: `tokenizer.token_to_id.get(end_token)`."""
+
 TEXT = optional(
+    Convention(encode=_as_text_with_end, decode=_ids_of, role="tokenizer", source=LOOKS_UP_END),
     Convention(encode=_as_text, decode=_ids_of, role="tokenizer"),
     *(Convention(encode=_as_text_alone, decode=_ids_of, role=role) for role in ("encode", "stoi")),
     Convention(encode=_as_words, decode=_ids_of, role="stoi", named=r"word|vocab"),

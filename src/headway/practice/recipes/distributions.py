@@ -125,12 +125,29 @@ ONE_ROW = rf"(?![\s\S]*\b(1|b|n|bs|batch\w*|rows|seq\w*|\.{{3}}) *, *{VOCABULARY
 OF_ONE_ROW = rf"(?i)\A{ONE_ROW}"
 """Pattern of the source of a function whose documentation says that it takes one distribution, of shape (vocab_size,)."""
 
+OF_EACH_ROW = r"\btemp\w*(\.(unsqueeze|view|reshape)\(|\[:, *None\])"
+"""Pattern of the source of a function that takes a temperature for each row: `logits / temperatures.unsqueeze(1)`."""
+
+
+def _with_temperatures(inputs: Inputs) -> Inputs:
+    """Return rows with an array of their temperatures; a single row is followed by the same one with the temperature 1, or 0 if it has 0."""
+    logits, temperature = inputs["logits"], inputs.get("temperature", 1.0)
+    temperatures = [temperature, float(temperature != 0)] if logits.ndim == 1 else [temperature] * len(logits)
+    rows = numpy.stack([logits, logits]) if logits.ndim == 1 else logits
+    return inputs | {"logits": rows, "temperature": numpy.array(temperatures, logits.dtype)}
+
+
+def _first_of_two(answer: Any, inputs: Inputs) -> Any:
+    return answer[0] if inputs["logits"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim > 0 else answer
+
+
 ROWS = optional(
     Convention(
         encode=lambda inputs: inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs,
         decode=_first_row,
         source=rf"\A(?!{ONE_ROW})",
     ),
+    Convention(encode=_with_temperatures, decode=_first_of_two, role="temperature", source=OF_EACH_ROW),
     Convention(TEXTS["last_of_positions"], _at_last_position, _first_row, role="logits", source=r"\w+\[(:|\.\.\.|0), *-1(, *:)?\]"),
 )
 """Single rows wrapped to a batch of one, for functions that reject single rows, and rows as the last positions of sequences."""

@@ -48,7 +48,7 @@ class ToyTokenizer:
         """
         if re.fullmatch(r"[a-z]+(_token)?_id", name) is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self.token_to_id(name)
+        return self.id_of(name)
 
     def encode(self, text: str, *options: Any, return_tensors: str | None = None, **named: Any) -> Any:
         """Return the token ids of a text: a list, or one row of an array of the library that is named as in transformers."""
@@ -63,20 +63,44 @@ class ToyTokenizer:
         """Return the text of token ids."""
         return "".join(chr(FIRST + int(each)) for each in numpy.asarray(ids).reshape(-1) if int(each) >= 0)
 
-    def token_to_id(self, token: str) -> int:
+    def id_of(self, token: str | bytes) -> int:
         """Return the id of a letter, or of a special token, which no text has."""
-        if len(token) == 1:
-            return ord(token) - FIRST
-        return self.start if re.search(STARTS, token.lower()) else self.end if re.search(ENDS, token.lower()) else NO_TOKEN
+        text = token.decode("utf-8") if isinstance(token, bytes) else token
+        if len(text) == 1:
+            return ord(text) - FIRST
+        return self.start if re.search(STARTS, text.lower()) else self.end if re.search(ENDS, text.lower()) else NO_TOKEN
 
-    convert_tokens_to_ids = __getitem__ = token_to_id
+    convert_tokens_to_ids = __getitem__ = id_of
+
+    @property
+    def token_to_id(self) -> TokenIds:
+        """The ids of the tokens, as a function or as a dict."""
+        return TokenIds(self)
 
     @property
     def inverse_vocab(self) -> dict[str, int]:
         """The ids of the letters by letter, without special tokens."""
-        return {letter: self.token_to_id(letter) for letter in string.ascii_lowercase}
+        return {letter: self.id_of(letter) for letter in string.ascii_lowercase}
 
     vocab_inverse = reverse_vocab = token_to_idx = inverse_vocab
+
+
+class TokenIds:
+    """The ids of a tokenizer's tokens, which are looked up by a call, an index or `get`."""
+
+    def __init__(self, tokenizer: ToyTokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def __call__(self, token: str | bytes) -> int:
+        """Return the id of a token."""
+        return self._tokenizer.id_of(token)
+
+    __getitem__ = __call__
+
+    def get(self, token: str | bytes, default: int | None = None) -> int | None:
+        """Return the id of a token that texts have; otherwise the default."""
+        found = self._tokenizer.id_of(token)
+        return default if found == NO_TOKEN else found
 
 
 class Vocabulary(dict[str, int]):

@@ -267,7 +267,7 @@ class DrawnCall(Call):
                     middle = (low + high) / 2
                     low, high = (middle, high) if wins(row, token, middle) else (low, middle)
                 answer[row, token] = 2.0**low
-        is_decided = inputs.get("temperature") == 0 and bool(((answer > 0).sum(-1) == 1).all())
+        is_decided = numpy.any(inputs.get("temperature") == 0) and bool(((answer > 0).sum(-1) == 1).all())
         if is_decided and (tokens != logits.reshape(num_rows, size).argmax(-1)).any():  # it divides by 0, and no draw changes the token
             answer[:] = numpy.nan
         return (answer / answer.sum(-1, keepdims=True)).astype(numpy.float32).reshape(logits.shape)

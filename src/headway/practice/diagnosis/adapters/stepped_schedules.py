@@ -16,7 +16,7 @@ from headway.practice.diagnosis.reading.subject import Subject, defines, paramet
 from headway.practice.diagnosis.reading.trees import without_texts
 from headway.practice.exercise import Exercise
 
-OPTIMIZER = r"(?i)_?opt(im(i[sz]er)?s?)?"
+OPTIMIZER = r"(?i)_?((base|inner|wrapped)_?)?opt(im(i[sz]er)?s?)?"
 """Pattern of the name of a parameter that is an optimizer."""
 
 STEPPING = ("step", "update", "update_lr", "step_update", "step_and_update_lr")

@@ -226,7 +226,8 @@ TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
 def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[Role]:
     """Return the roles that a parameter's name fits, likeliest first.
 
-    A name of several roles, such as hidden_dim, or `a` next to `lr`, is not the one that another parameter's name alone can mean.
+    A name of several roles, such as hidden_dim, or `a` next to `lr`, is not the one that another parameter's name alone can mean. A role that
+    lists it last comes last: `v` is a mean only next to `s`.
     """
     meant = [role for role in roles if fits_name(parameter.name, role)]
     if parameter.annotation in (int, "int"):  # of `h: int`, the number of heads, not the hidden states
@@ -236,9 +237,9 @@ def _likeliest_first(parameter: inspect.Parameter, parameters: Sequence[inspect.
     others = ([role for role in roles if fits_name(each.name, role)] for each in parameters if each is not parameter)
     taken = [fitting[0] for fitting in others if len(fitting) == 1]
     left = [role for role in meant if role not in taken] or meant
-    if not all(role.is_size for role in meant):
-        return left
     name = parameter.name.lower()
+    if not all(role.is_size for role in meant):
+        return sorted(left, key=lambda role: role.called[-1:] == (name,))
     return sorted(left, key=lambda role: role.called.index(name) if name in role.called else -1)
 
 

@@ -1,8 +1,9 @@
-"""Widths of a constructor that are those of its inputs, as torch's `kdim` and `vdim`, whatever their names mean otherwise."""
+"""Widths of a constructor that are those of its inputs, as torch's `kdim` and `vdim`, or of all heads, whatever their names mean otherwise."""
 
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from functools import cache
 
@@ -22,6 +23,18 @@ def is_input_width(name: str, source: str) -> bool:
     uses = {id(node) for node in nodes if _reads(node, name)} - {id(value) for value in stored}
     widths = {id(width) for node in nodes if (width := _input_width(node)) is not None}
     return bool(uses) and uses <= widths
+
+
+SPLITS_WIDTH = r"\((h|heads?|n_?heads?|num_heads) \w+\) *->"
+"""Pattern of the source of an attention that splits a width into heads: `rearrange(x, "... n (h d) -> ... h n d")`."""
+
+
+def is_width_of_all_heads(name: str, source: str) -> bool:
+    """Return True for a parameter that is a whole argument wherever a class uses it, in a class that splits its projections into heads."""
+    uses = len(re.findall(rf"\b{re.escape(name)}\b(?! *[:=])", source))
+    whole = len(re.findall(rf"[(,=] *{re.escape(name)} *[,)]", source))
+    is_split = re.search(SPLITS_WIDTH, source) is not None
+    return is_split and 0 < uses == whole
 
 
 def _reads(node: ast.AST, name: str) -> bool:

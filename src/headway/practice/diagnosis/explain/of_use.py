@@ -17,6 +17,7 @@ from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.turned_masks import turned_mask_cause
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
+from headway.practice.diagnosis.explain.other_lengths import other_lengths_cause
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.verdict import Cause
@@ -38,6 +39,7 @@ CHECKS = (
     cached_prompt_cause,
     first_pass_cause,
     turned_mask_cause,
+    other_lengths_cause,
 )
 
 

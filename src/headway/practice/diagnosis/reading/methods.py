@@ -259,11 +259,19 @@ def _read_of_self(method: ast.FunctionDef, written: str | None) -> set[str] | No
     places = _places(method) if _makes_mask(method) else ()
     of_places = {id(node) for each in places for node in ast.walk(each)}
     nodes = [node for node in ast.walk(method) if id(node) not in of_places]
+    shown = _shown_by(method)
     attributes = [node for node in nodes if is_of_self(node)]
     uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == "self"]
-    is_read = all(isinstance(node.ctx, ast.Load) or (written and re.fullmatch(written, node.attr)) for node in attributes)
+    may_be = {node.attr for node in attributes if node.attr in shown or (written and re.fullmatch(written, node.attr))}
+    is_read = all(isinstance(node.ctx, ast.Load) or node.attr in may_be for node in attributes)
     is_only_read = is_read and len(uses) == len(attributes)
-    return {node.attr for node in attributes} if is_only_read and parameters_in(method)[:1] == ["self"] else None
+    return {node.attr for node in attributes} - shown if is_only_read and parameters_in(method)[:1] == ["self"] else None
+
+
+def _shown_by(method: ast.FunctionDef) -> set[str]:
+    """Return the attributes that an attention assigns and never reads: what it shows of a call, such as its weights."""
+    attributes = [node for node in ast.walk(method) if is_of_self(node)] if _attends(method.name, parameters_in(method)[1:]) else []
+    return {each.attr for each in attributes} - {each.attr for each in attributes if isinstance(each.ctx, ast.Load)}
 
 
 def _places(method: ast.AST) -> list[ast.Attribute]:

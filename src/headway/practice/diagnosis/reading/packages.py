@@ -52,7 +52,7 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module, run: RunDe
     names = imported(imports) | _submodules(imports, folders)
     is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in imports)
     if is_relative:
-        module.__package__ = _package(parents[::-1])
+        module.__package__ = _package(parents[::-1], run)
     if is_relative or any(name.startswith(f"{folders[0].name}.") for name in names):  # a package does not hide installed modules
         sys.path.append(str(folders[0]))
     else:
@@ -188,22 +188,22 @@ def _left_undefined(module: str, error: BaseException, name: str) -> Broken:
     return broken(f"{module}.{name}", error)
 
 
-def _package(folders: list[Path]) -> str:
+def _package(folders: list[Path], run: RunDefinitions) -> str:
     """Return the name of a package for the last folder, within packages for those before it; no module of Python has such a name."""
     name = ""
     for folder in folders:
         name = f"{name}.{folder.name}" if name else f"_folder_{folder.name}"
         package = ModuleType(name)
         package.__path__ = [str(folder)]
-        package.__getattr__ = partial(_exported, name, folder / "__init__.py")  # type: ignore[method-assign]
+        package.__getattr__ = partial(_exported, name, folder / "__init__.py", run)  # type: ignore[method-assign]
         sys.modules.setdefault(name, package)
     return name
 
 
-def _exported(package: str, init: Path, name: str) -> object:
-    """Return what a package's __init__.py imports under a name; for __all__ the names of the modules that it imports.
+def _exported(package: str, init: Path, run: RunDefinitions, name: str) -> object:
+    """Return what a package's __init__.py imports or defines under a name; for __all__ the names of the modules that it imports.
 
-    Errors   AttributeError if it imports nothing under this name.
+    Errors   AttributeError if it has nothing under this name.
     """
     if name == "__all__" or not name.startswith("__"):
         tree = ast.parse(init.read_text(encoding="utf-8")) if init.is_file() else ast.Module([], [])
@@ -217,7 +217,19 @@ def _exported(package: str, init: Path, name: str) -> object:
             if hasattr(found, original):
                 vars(sys.modules[package])[name] = getattr(found, original)  # the import of a module of the same name has set the module
                 return getattr(found, original)
+        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name for node in tree.body):
+            vars(sys.modules[package]).update(_definitions(init, tree, run))
+            return vars(sys.modules[package])[name]
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def _definitions(init: Path, tree: ast.Module, run: RunDefinitions) -> dict[str, object]:
+    """Return what a package's __init__.py defines without its other files, such as a register of classes and its decorator."""
+    module = ModuleType(init.parent.name)
+    module.__file__ = str(init)
+    own = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.level)]
+    run(module, on_processor(ast.Module(own, [])))
+    return {name: value for name, value in vars(module).items() if not name.startswith("__")}
 
 
 def _sources(tree: ast.Module, name: str) -> Iterator[tuple[str, str]]:
