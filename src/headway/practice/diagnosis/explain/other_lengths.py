@@ -42,17 +42,17 @@ def line_of_cross_attention(subject: Subject) -> int | None:
 
 def _crossing(owner: ast.ClassDef, name: str) -> Iterator[ast.Call]:
     """Yield the calls `self.attention(x, memory, memory)` of the instances that a class makes of a class of this name."""
-    made = [node for node in ast.walk(owner) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
     held = {
         target.attr
-        for node in made
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == name
         for target in node.targets
-        if isinstance(target, ast.Attribute) and is_of_self(target) and ast.unparse(node.value.func) == name
+        if is_of_self(target)
     }
     for method in (each for each in owner.body if isinstance(each, ast.FunctionDef)):
         given = parameters_in(method)[2:]  # without the instance and the sequence of the layer itself
         for call in (each for each in ast.walk(method) if isinstance(each, ast.Call)):
-            is_held = isinstance(call.func, ast.Attribute) and is_of_self(call.func) and call.func.attr in held
+            is_held = is_of_self(call.func) and call.func.attr in held
             if is_held and _is_crossed(call.args[:3], given):
                 yield call
 
