@@ -178,7 +178,7 @@ def _no_start(inputs: Inputs) -> Inputs | None:
 
 
 def _without_descent(inputs: Inputs) -> Inputs | None:
-    """Return the features and targets alone; None for a given start, which an exact solution has not."""
+    """Return the features and targets alone; None for a given start, which an exact solution does not have."""
     return None if "start" in inputs else without(inputs, "learning_rate", "num_steps")
 
 

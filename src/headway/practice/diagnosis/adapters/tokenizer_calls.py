@@ -22,6 +22,7 @@ from headway.practice.diagnosis.reading.subject import Subject, first_method, is
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.recipes.byte_pairs import in_ids, ranks, to_alphabet, vocabulary
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
@@ -31,24 +32,7 @@ CORPUS = Role(
     ("text", "texts", "data", "training_text", "docs", "documents", "lines", "input_text", "train_text", "string", "text_corpus", "s"),
 )
 WORDS = Role("words", ("word_list",))
-PATH = Role(
-    "path",
-    (
-        *(
-            "input_path",
-            "filename",
-            "file",
-            "filepath",
-            "file_path",
-            "corpus_path",
-            "path_to_data",
-            "corpus_file",
-            "path_input",
-            "input_file",
-        ),
-        *("data_path", "data_file", "text_path", "text_file", "train_path", "train_file", "training_file", "file_name", "dataset_path"),
-    ),
-)
+PATH = Role("path", ("input_path", *Roles("bpe_train").called("input_path")))
 VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabulary_size", "max_vocab_size", "num_tokens"))
 NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter"))
 VOCAB = Role("vocab", ("vocabulary", "encoder", "token_to_id", "id_to_token", "itos", "stoi", "vocab_dict", "id2token", "token2id"))
