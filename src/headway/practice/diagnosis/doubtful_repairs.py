@@ -39,13 +39,21 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
     )
 
 
+def _attribute_errors(trial: Trial) -> list[AttributeError]:
+    return [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
+
+
+def _before_and_after(repair: Repair, call: Call) -> tuple[str, str]:
+    """Return the text that the edits of a repair replace, and what they put in its place."""
+    replaced = [replaced_text(call.subject.text, each) for each in repair.edits if each.cell is None]
+    return " ".join(replaced), " ".join(each.replacement for each in repair.edits)
+
+
 def leaves_out_absent(repair: Repair, trial: Trial) -> bool:
     """Return True if a repair leaves out what reads an attribute of None that a config holds: a model of the file may set it, as `self.config.model.table`."""
-    errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
-    names = {each.name for each in errors if each.obj is None and each.name}
+    names = {each.name for each in _attribute_errors(trial) if each.obj is None and each.name}
     patterns = [rf"(?i)\b_?(config|cfg|conf|args|hparams)\.\w+\.{name}\b" for name in names]
-    kept = " ".join(each.replacement for each in repair.edits)
-    replaced = " ".join(replaced_text(trial.call.subject.text, each) for each in repair.edits if each.cell is None)
+    replaced, kept = _before_and_after(repair, trial.call)
     return any(re.search(pattern, replaced) and not re.search(pattern, kept) for pattern in patterns)
 
 
@@ -76,12 +84,11 @@ def _leaves_out_field(repair: Repair, trial: Trial) -> bool:
     The mistake may be in the class; the author's model may have the field.
     """
     subject = trial.call.subject
-    errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
+    errors = _attribute_errors(trial)
     owners = [each.obj for each in errors if inspect.isclass(each.obj) and each.obj.__module__.partition(".")[0] not in OTHERS]
     patterns = [rf"\b{each.__name__}\." for each in owners if each.__module__ != subject.value.__module__]
     patterns += [rf"\.{each.name}\b" for each in errors if type(each.obj).__module__.startswith(STAND_INS)]
-    kept = " ".join(each.replacement for each in repair.edits)
-    replaced = " ".join(replaced_text(subject.text, each) for each in repair.edits if each.cell is None)
+    replaced, kept = _before_and_after(repair, trial.call)
     return any(len(re.findall(pattern, replaced)) > len(re.findall(pattern, kept)) for pattern in patterns)
 
 

@@ -98,7 +98,8 @@ def facts_of(text: str) -> Facts:
     optional |= {name for name, node in classes.items() if means(name, "kv_cache") and only_allocates(node)}
     optional |= {name for name in nodes if any(means(name, part) for part in READ_BY)} | left_to_subclasses(top)
     optional |= {name for name, node in nodes.items() if means(name, "merge_pair") and learns_merges(node)}
-    optional |= {name for name in functions if _is_caller(name, nodes[name])}
+    optional |= {name for name in functions if means(name, "sgd_optimizer")}  # a part only if it is correct
+    optional |= {name for name in functions if means(name, "generate") and re.search(CALLS_GENERATE, ast.unparse(nodes[name]))}
     if not is_of_byte_pairs(text):
         optional |= {name for name in top if any(means(name, part) for part in BYTE_PAIRS)}
     tokenizing = {
@@ -179,11 +180,6 @@ def is_record(node: ast.stmt) -> bool:
 def _is_no_part(node: ast.stmt) -> bool:
     """Return True for a class that needs no verdict: an abstract one, one of tests, one that only holds fields, or one whose part is another layer."""
     return is_abstract(node) or is_test_case(node) or is_record(node) or is_other_layer(node)
-
-
-def _is_caller(name: str, node: ast.stmt) -> bool:
-    """Return True for a function that lets a model generate by itself, or an update that is a part only if it is correct."""
-    return means(name, "sgd_optimizer") or (means(name, "generate") and re.search(CALLS_GENERATE, ast.unparse(node)) is not None)
 
 
 def is_test_case(node: ast.stmt) -> bool:

@@ -158,13 +158,16 @@ def _with_other_arguments(file: File, node: ast.expr) -> Iterator[Impossible]:
 
 OF_TEXT_FIRST = ("einsum",)
 """Functions of libraries of arrays that take a text and then arrays."""
+
 OF_ARRAY_FIRST = (
     *("softmax", "log_softmax", "sum", "mean", "cumsum", "argmax", "argsort", "sort", "topk", "cat", "concatenate", "stack"),
     *("chunk", "split", "unsqueeze", "squeeze", "expand_dims"),
 )
 """Functions of libraries of arrays that take an array, or several, and then an axis or a number."""
+
 OF_PATTERNS = ("rearrange", "reduce", "repeat")
 """Functions of einops, which take an array and then a text."""
+
 OF_LIBRARIES = ("torch", "torch.nn.functional", "numpy", "jax.numpy", "jax.nn", "mlx.core")
 
 

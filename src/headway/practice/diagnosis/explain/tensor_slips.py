@@ -25,12 +25,8 @@ def _of_attribute(file: File, node: ast.expr) -> Iterator[Impossible]:
     name, root = node.func.attr, node.func.value
     while isinstance(root, ast.Attribute):
         root = root.value
-    is_own = any(
-        getattr(each, "name", None) == name or (isinstance(each, ast.Attribute) and each.attr == name and isinstance(each.ctx, ast.Store))
-        for each in file.nodes
-    )
     is_of_other = isinstance(root, ast.Name) and (file.value(root.id) is not None or (root.id == "self" and name != "requires_grad"))
-    if is_own or is_of_other or not {*file.subject.imports} & {"torch", "numpy", "jax", "mlx"}:
+    if _is_defined(file, name) or is_of_other or not {*file.subject.imports} & {"torch", "numpy", "jax", "mlx"}:
         return
     array, arguments = ast.unparse(node.func.value), ", ".join(map(ast.unparse, node.args))
     written = ATTRIBUTES[name].format(array=array, arguments=arguments)
@@ -60,14 +56,18 @@ def _of_uncalled_method(file: File, node: ast.expr) -> Iterator[Impossible]:
     """Yield an attribute of a method that is not called: `x.contiguous.view(2, -1)`."""
     match node:
         case ast.Attribute(ast.Attribute(array, method) as uncalled, name) if method in ONLY_METHODS and not name.startswith("_"):
-            is_own = any(
-                getattr(each, "name", None) == method
-                or (isinstance(each, ast.Attribute) and each.attr == method and not isinstance(each.ctx, ast.Load))
-                for each in file.nodes
-            )
-            if not is_own and root_module(file, "torch") is not None and module_of(file, array) is None:
+            if not _is_defined(file, method) and root_module(file, "torch") is not None and module_of(file, array) is None:
                 error = AttributeError(f"the method '{method}' has no attribute '{name}'")
                 yield raising(file.subject, error, node, f"{ast.unparse(uncalled)}().{name}")
+
+
+def _is_defined(file: File, name: str) -> bool:
+    """Return True if the file defines a function or class of this name, or assigns an attribute of it."""
+    return any(
+        getattr(each, "name", None) == name
+        or (isinstance(each, ast.Attribute) and each.attr == name and not isinstance(each.ctx, ast.Load))
+        for each in file.nodes
+    )
 
 
 def _is_tensor(file: File, node: ast.expr) -> bool:
@@ -97,6 +97,7 @@ def _reads(node: ast.expr, name: str) -> bool:
 
 OF_SCORES = {("torch", name) for name in ("matmul", "bmm", "einsum", "softmax", "tril", "triu", "ones", "zeros", "exp", "sqrt", "cat")}
 """Functions of PyTorch that return a tensor, whatever they are given."""
+
 MADE_BOOLEAN = r"\.bool\(\)$|\.(to|type)\(torch\.bool\)$"
 """Pattern of a tensor of PyTorch that is made one of booleans."""
 
