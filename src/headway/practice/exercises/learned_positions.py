@@ -230,6 +230,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("added with an offset", {"x": random.standard_normal((3, 5, 6)), "table": table, "offset": 3}, BATCH),
         Probe("tokens", {"token_ids": ids, **tokens}, ONE),
         Probe("tokens in a batch", {"token_ids": batch_ids, **tokens}, BATCH),
+        Probe("tokens, as long as the table", {"token_ids": numpy.arange(22).reshape(2, 11) * 5 % 13, **tokens}, BATCH),
         Probe("tokens with segments", {"token_ids": batch_ids, **tokens, **segments}, BATCH),
         Probe(
             "tokens of one segment", {"token_ids": batch_ids + 1, **tokens, **segments, "segment_ids": numpy.ones_like(batch_ids)}, BATCH

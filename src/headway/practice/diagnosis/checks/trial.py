@@ -445,8 +445,11 @@ def _has_mask(probe: Probe) -> bool:
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
-    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
-    if probe.beyond is None or not isinstance(answer, Raised):
+    """Return True if the function rejected inputs that it need not support.
+
+    Overflow counts as a rejection only if the probe describes itself, and the end of the process does not.
+    """
+    if probe.beyond is None or not isinstance(answer, Raised) or isinstance(answer.error, SystemExit):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
 

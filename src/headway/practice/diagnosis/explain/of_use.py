@@ -9,9 +9,11 @@ from headway.practice.diagnosis.checks.first_passes import first_pass_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
 from headway.practice.diagnosis.checks.left_pairs import left_pairs_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
+from headway.practice.diagnosis.checks.lost_characters import lost_characters_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.mask_with_flag import mask_with_flag_cause
 from headway.practice.diagnosis.checks.one_loop import one_loop_cause
+from headway.practice.diagnosis.checks.promised_inputs import past_context_cause, several_parameters_cause, shorter_sequence_cause
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
@@ -39,6 +41,10 @@ CHECKS = (
     cached_prompt_cause,
     first_pass_cause,
     turned_mask_cause,
+    lost_characters_cause,
+    several_parameters_cause,
+    shorter_sequence_cause,
+    past_context_cause,
     other_lengths_cause,
 )
 
