@@ -44,7 +44,7 @@ TEXTS = Texts("diagnosis")
 
 _BEHAVIOUR = frozenset(
     {
-        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "too_large", "tool_error"),
+        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "raises_SystemExit", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
         *(
             "unfinished",

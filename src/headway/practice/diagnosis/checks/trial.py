@@ -21,7 +21,7 @@ from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_ma
 from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
-from headway.practice.message import Message
+from headway.practice.message import EndsProcessError, Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
 from headway.practice.recipes.rotation import ROTATED, OddWidthError
 from headway.practice.recipes.sequences import LENGTHS
@@ -449,7 +449,7 @@ def _is_refusal(probe: Probe, answer: Any) -> bool:
 
     Overflow counts as a rejection only if the probe describes itself, and the end of the process does not.
     """
-    if probe.beyond is None or not isinstance(answer, Raised) or isinstance(answer.error, SystemExit):
+    if probe.beyond is None or not isinstance(answer, Raised) or isinstance(answer.error, SystemExit | EndsProcessError):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
 
