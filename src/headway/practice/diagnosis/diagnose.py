@@ -237,6 +237,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
+    of_operand = next((each for each in (trial.of_rejected_operand() for trial in supported) if each is not None), None)
+    if of_operand is not None:
+        return _unexplained(subject, exercise, of_operand)
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
     undefined = [trial for trial in closest if trial.raises_only((NameError,))]  # another call may have ended before the name was read

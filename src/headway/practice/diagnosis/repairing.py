@@ -70,6 +70,7 @@ _BEHAVIOUR = frozenset(
             "shorter_sequence_raises",
             "starts_at_zero",
             "value_unused",
+            "stops_for_first_row",
             "layer_made_in_call",
             "layers_unused",
             "argument_misplaced",

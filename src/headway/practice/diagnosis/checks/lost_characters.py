@@ -39,8 +39,10 @@ def lost_characters_cause(trial: Trial) -> Cause | None:
     """Return the cause for a tokenizer that loses characters of a kind which its regular expression leaves out; None for others."""
     subject = trial.call.subject
     given = INPUTS.get(trial.exercise.name)
-    if given is None or re.search(MATCHES, subject.used_source or subject.code) is None:
+    if given is None:
         return None
+    if re.search(MATCHES, subject.used_source or subject.code) is None:
+        return _decoding_cause(trial) if trial.exercise.name == "bpe_tokenizer" and trial.call.binding.takes("corpus") else None
     if trial.exercise.name == "bpe_tokenizer" and not trial.call.binding.takes("corpus"):
         given = INPUTS["bpe_encode"]
 
@@ -61,6 +63,21 @@ def lost_characters_cause(trial: Trial) -> Cause | None:
                 line=line,
             )
     return None
+
+
+OF_BYTES = r"(?i)utf-?8|\.encode\(\)"
+"""Pattern of the source of a tokenizer of bytes, in whose decoding no character is lost."""
+
+
+def _decoding_cause(trial: Trial) -> Cause | None:
+    """Return the cause for a tokenizer of bytes that keeps all of them in its tokens, and loses characters of several bytes when it decodes them."""
+    mistake = next((each for each in trial.exercise.mistakes if each.name == "decoded_byte_by_byte"), None)
+    if mistake is None or re.search(OF_BYTES, trial.call.subject.code) is None:
+        return None
+    given = INPUTS["bpe_tokenizer"]
+    if not _keeps(trial, given, "xy", "xy") or not _keeps(trial, given, "xéy", "xy"):
+        return None
+    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, mistake.hides, line=trial.call.subject.line_of(r"\.decode\("))
 
 
 def _keeps(trial: Trial, given: Callable[[str], dict[str, object]], text: str, kept: str) -> bool:

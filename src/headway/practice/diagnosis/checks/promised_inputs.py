@@ -1,11 +1,14 @@
-"""Inputs that a program is written for, and that it raises for: several parameters of an optimizer that loops over them, a sequence shorter than
-the longest one that a table of positions is made for, a text longer than the context of the file's model."""
+"""Inputs that a program is written for, and that it raises for or loses: several parameters of an optimizer that loops over them, a sequence shorter than
+the longest one that a table of positions is made for, a text longer than the context of the file's model, several rows."""
 
 from __future__ import annotations
 
 import ast
 import re
 from dataclasses import replace
+from typing import Any
+
+import numpy
 
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
 from headway.practice.diagnosis.checks.trial import Trial
@@ -67,6 +70,30 @@ def shorter_sequence_cause(trial: Trial) -> Cause | None:
             return Cause("shorter_sequence_raises", TEXTS["shorter_sequence_raises"], TEXTS["crop_the_table"], EMPTY, line=line)
         if answer is not None:
             return None
+    return None
+
+
+def stops_for_first_cause(trial: Trial) -> Cause | None:
+    """Return the cause for generation of several rows that ends all of them where the first one ends, and none where another does."""
+    probes = {probe.name: probe for probe in trial.probes}
+    if trial.exercise.name != "generate" or not trial.call.binding.takes("eos") or not {"batch", "stop token, short"} <= {*probes}:
+        return None
+    batch = probes["batch"].inputs
+    prompt, size = batch["prompt"], batch["prompt"].shape[1]
+    whole = trial.expected(probes["batch"])
+
+    def length_with(rows: Any, eos: int) -> int | None:
+        answer = output_of(trial.call, trial.conventions, batch | {"prompt": rows, "eos": eos})
+        return answer.shape[1] if isinstance(answer, numpy.ndarray) and answer.ndim == 2 else None
+
+    ends = {int(whole[row, size]) for row in (0, 1)}
+    for row, eos in ((0, int(whole[0, size])), (1, int(whole[1, size]))):
+        if len(ends) < 2 or eos in prompt or eos in whole[1 - row, size:]:
+            continue
+        first, last = length_with(prompt[[row, 1 - row]], eos), length_with(prompt[[1 - row, row]], eos)
+        if first is not None and last is not None and first < last == whole.shape[1]:
+            says, fix = TEXTS["stops_for_first_row"], TEXTS["stop_when_all_ended"]
+            return Cause("stops_for_first_row", says, fix, EMPTY, line=trial.call.subject.line_of(r"\b(break|return)\b") or None)
     return None
 
 

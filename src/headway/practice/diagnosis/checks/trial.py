@@ -16,6 +16,7 @@ import numpy
 from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
+from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
 from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_mask, is_of_sizes
 from headway.practice.diagnosis.reading.missing import is_of_missing
@@ -289,6 +290,16 @@ class Trial:
         answered = {role for probe in self.probes for role in probe.inputs}
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
+
+    def of_rejected_operand(self) -> Trial | None:
+        """Return the trial of the probes with an operand that was rejected in all of them, if every other output is right; else None."""
+        answered = {role for probe in self.probes for role in probe.inputs}
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        rejected = tuple(probe for probe in self.refused if set(probe.inputs) & taken - answered)
+        if not rejected or not self.matches():
+            return None
+        answers = tuple(output_of(self.call, self.conventions, probe.inputs) for probe in rejected)
+        return replace(self, probes=rejected, answers=answers, refused=())
 
     def matches_without_refused(self) -> bool:
         """Return True if every output equals the definition's apart from the refused ones; False at once if another kind has a wrong one."""

@@ -13,7 +13,12 @@ from headway.practice.diagnosis.checks.lost_characters import lost_characters_ca
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.mask_with_flag import mask_with_flag_cause
 from headway.practice.diagnosis.checks.one_loop import one_loop_cause
-from headway.practice.diagnosis.checks.promised_inputs import past_context_cause, several_parameters_cause, shorter_sequence_cause
+from headway.practice.diagnosis.checks.promised_inputs import (
+    past_context_cause,
+    several_parameters_cause,
+    shorter_sequence_cause,
+    stops_for_first_cause,
+)
 from headway.practice.diagnosis.checks.rotation_effect import rotation_effect_cause
 from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
@@ -45,6 +50,7 @@ CHECKS = (
     several_parameters_cause,
     shorter_sequence_cause,
     past_context_cause,
+    stops_for_first_cause,
     other_lengths_cause,
 )
 
