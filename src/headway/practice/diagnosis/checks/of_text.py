@@ -22,7 +22,14 @@ def cause_of_text(subject: Subject) -> Cause | None:
     Such are one layer in all places, layers that none calls, a result that is dropped, a layer made in the call, an argument in the place of another,
     and a value that nothing reads.
     """
-    causes = (shared_layers_cause, unused_layers_cause, dropped_result_cause, made_in_call_cause, misplaced_argument_cause, unused_value_cause)
+    causes = (
+        shared_layers_cause,
+        unused_layers_cause,
+        dropped_result_cause,
+        made_in_call_cause,
+        misplaced_argument_cause,
+        unused_value_cause,
+    )
     return next(filter(None, (cause(subject) for cause in causes)), None)
 
 

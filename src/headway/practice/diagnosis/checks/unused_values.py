@@ -41,10 +41,14 @@ def unused_value_cause(subject: Subject) -> Cause | None:
 
 def _weights(tree: ast.ClassDef) -> Iterator[str]:
     """Yield the attributes of a class that it assigns layers or arrays of weights."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign([ast.Attribute(ast.Name("self"), name)], ast.Call(func=made)) if re.search(HOLDS_WEIGHTS, ast.unparse(made)):
-                yield name
+    for node in (each for each in ast.walk(tree) if isinstance(each, ast.Assign)):
+        pairs = [(target, node.value) for target in node.targets]
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = [*zip(node.targets[0].elts, node.value.elts, strict=False)]
+        for pair in pairs:
+            match pair:
+                case (ast.Attribute(ast.Name("self"), name), ast.Call(func=made)) if re.search(HOLDS_WEIGHTS, ast.unparse(made)):
+                    yield name
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
