@@ -117,7 +117,11 @@ def past_context_cause(trial: Trial) -> Cause | None:
 def _reads_context(trial: Trial) -> bool:
     """Return True for a function that reads the size of a context of an operand: `self.config.block_size`."""
     taken = {each.name for each in trial.call.subject.parameters} | {"self"}
-    nodes = [node for node in ast.walk(parsed(trial.call.subject.own_source)) if isinstance(node, ast.Attribute)]
+    nodes = [
+        node
+        for node in ast.walk(parsed(trial.call.subject.own_source))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    ]
     return any(means_context(node.attr) and ast.unparse(node).partition(".")[0] in taken for node in nodes)
 
 
@@ -133,10 +137,14 @@ def _has_limited_positions(trial: Trial) -> bool:
     return not crops and owner is not None and any(_is_table_of_context(node) for node in ast.walk(owner))
 
 
+OF_CONTEXT = r"(?i)block_?size|context|(^|_)ctx"
+"""Pattern of the names of a context size; a largest length may be more than anything that the file generates."""
+
+
 def _is_table_of_context(node: ast.AST) -> bool:
     """Return True for `self.pos = nn.Embedding(block_size, width)` and a parameter of as many rows."""
     match node:
         case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call() as made) if re.search(OF_POSITIONS, name):
             read = [each for each in ast.walk(made) if isinstance(each, ast.Name | ast.Attribute)]
-            return any(means_context(last_name(each)) for each in read)
+            return any(re.search(OF_CONTEXT, last_name(each)) for each in read)
     return False
