@@ -83,7 +83,7 @@ class BilingualError(Exception):
     base   the built-in exception that it corresponds to
     """
 
-    base: type[Exception] = Exception
+    base: type[BaseException] = Exception
 
     def __init__(self, message: Message) -> None:
         super().__init__(message.en)
@@ -100,6 +100,12 @@ class TokenIndexError(BilingualError, IndexError):
     """Token ids or positions that a toy model does not accept."""
 
     base = IndexError
+
+
+class EndsProcessError(BilingualError, RuntimeError):
+    """The end of the process that a learner's constructor asks for, as an exception that no caller lets through."""
+
+    base = SystemExit
 
 
 class OutputError(BilingualError, ValueError):

@@ -257,7 +257,7 @@ class Encoder:
         return parts
 
     def encode(self, text):
-        words = re.findall(r" ?[^\\W\\d_]+| ?\\d+| ?[^\\s\\w]+|\\s+", text)
+        words = re.findall(r" ?[^\\W\\d_]+| ?\\d+| ?(?:[^\\s\\w]|_)+|\\s+", text)
         return [self.encoder[part] for word in words for part in self.bpe("".join(self.letters[each] for each in word.encode("utf-8")))]
 
     def decode(self, tokens):

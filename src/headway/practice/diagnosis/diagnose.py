@@ -23,7 +23,7 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
-from headway.practice.diagnosis.checks.initial import has_other_initial_weights
+from headway.practice.diagnosis.checks.initial import has_other_initial_weights, zero_start_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
 from headway.practice.diagnosis.checks.model_cache import model_cache_cause
@@ -84,15 +84,38 @@ MOST_RELATED = 1
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict for an exercise, or for a related one if only that explains the outputs.
 
-    A subject that is not written yet has no other mistakes.
+    A subject that is not written yet has no other mistakes, and one that ends the process is not judged.
     """
-    verdict = _diagnosed(subject, exercise)
+    try:
+        verdict = _diagnosed(subject, exercise)
+    except SystemExit as error:  # outside of a call whose exceptions are outputs: of a constructor, of a further check
+        verdict = _ended(subject, exercise, error)
     line = None if verdict.is_correct else unfinished_line(subject)
     if line is None:
         return verdict
     mark = mark_at(subject, line)
     cause = Cause("unfinished", TEXTS["unfinished"].format(line=line, mark=mark), TEXTS["write_code"].format(mark=mark), EMPTY, line=line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+
+
+def _ended(subject: Subject, exercise: Exercise, error: SystemExit) -> Verdict:
+    return Verdict(subject.name, exercise.name, subject.line, "could not run", (explain(error, subject),), title=exercise.title)
+
+
+ENDS = r"\b(exit|quit)\("
+"""Pattern of the source of a subject that may end the process."""
+
+
+def _end_of_process(subject: Subject, trial: Trial) -> SystemExit | None:
+    """Return the exception with which a subject ends the process for a probe that it takes under no convention of its inputs; None without one."""
+    if re.search(ENDS, subject.used_source or subject.code) is None:
+        return None
+    for probe in (each for each in trial.exercise.kept_probes if trial.call.fits(each.inputs)):
+        for conventions in (trial.conventions, ()):
+            answer = output_of(trial.call, conventions, probe.inputs)
+            if isinstance(answer, Raised) and isinstance(answer.error, SystemExit):
+                return answer.error
+    return None
 
 
 def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
@@ -214,6 +237,9 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]
+    of_operand = next((each for each in (trial.of_rejected_operand() for trial in supported) if each is not None), None)
+    if of_operand is not None:
+        return _unexplained(subject, exercise, of_operand)
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
     undefined = [trial for trial in closest if trial.raises_only((NameError,))]  # another call may have ended before the name was read
@@ -353,6 +379,8 @@ def _without_misshapen(trials: Sequence[Trial]) -> list[Trial]:
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks of the heads, modified inputs, gradients and half precision."""
+    if (ending := _end_of_process(subject, trial)) is not None:
+        return _ended(subject, exercise, ending)
     if _has_one_head_only(exercise, trial):
         cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
         return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
@@ -380,7 +408,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_parts = own_parts_cause(trial)
     if of_parts is not None:
         return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_text = default_cause(subject, exercise) or cause_of_text(subject)
+    of_text = default_cause(subject, exercise) or cause_of_text(subject) or zero_start_cause(exercise, trial)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
     of_cache = cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)

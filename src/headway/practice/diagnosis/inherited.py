@@ -44,7 +44,7 @@ CONSTRUCTORS = ("__init__", "setup")
 def with_inherited(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file; what is right only with correct parts in place of wrong ones, which it always makes, is wrong because of them.
 
-    So is a stack or a model that is not understood, or could not run.
+    A layer is so for mistakes that no convention excuses, and has a note on others. So is a stack or a model that is not understood, or could not run.
     """
     found = list(verdicts)
     for _ in found:  # a model may make a stack whose layers are wrong
@@ -105,9 +105,11 @@ def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
     given = _given_to(subject) if verdict.exercise == "encoder_decoder" else ()
     for name in dict.fromkeys((*_made_by(subject), *given)):
         part = wrong.get(name) if name != subject.name else None
-        if part is not None and (not is_layer or part.exercise in AROUND or _is_misplaced(part)):
+        if part is not None and (not is_layer or part.exercise in AROUND or _is_of_text(part)):
             cause = _cause(part, None if verdict.is_correct else TEXTS["makes_wrong"])
             return replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None)
+        if part is not None:  # its outputs may follow a convention that the layer needs, in which it was not called
+            return replace(verdict, notes=tuple(dict.fromkeys((*verdict.notes, TEXTS["makes_wrong"].format(name=name)))))
     return verdict
 
 
@@ -133,8 +135,12 @@ def _cause(part: Verdict, says: Message | None = None) -> Cause:
     return Cause(BECAUSE + name, sentence, fix, EMPTY, line=part.line)
 
 
-def _is_misplaced(part: Verdict) -> bool:
-    return any(cause.name == "argument_misplaced" for cause in part.causes)
+OF_TEXT = {"argument_misplaced", "value_unused", "layers_shared", "layers_unused", "layer_made_in_call", "result_dropped"}
+"""Mistakes of a part that its text shows, under any convention of its operands."""
+
+
+def _is_of_text(part: Verdict) -> bool:
+    return any(cause.name in OF_TEXT for cause in part.causes)
 
 
 def _made_by(subject: Subject) -> Iterator[str]:

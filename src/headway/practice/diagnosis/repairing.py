@@ -44,7 +44,7 @@ TEXTS = Texts("diagnosis")
 
 _BEHAVIOUR = frozenset(
     {
-        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "too_large", "tool_error"),
+        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "exits", "raises_SystemExit", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
         *(
             "unfinished",
@@ -66,6 +66,11 @@ _BEHAVIOUR = frozenset(
             "first_pass_unmasked",
             "shared_ids",
             "absent_pairs_merged",
+            "characters_lost",
+            "shorter_sequence_raises",
+            "starts_at_zero",
+            "value_unused",
+            "stops_for_first_row",
             "layer_made_in_call",
             "layers_unused",
             "argument_misplaced",

@@ -210,6 +210,7 @@ NORMS = optional(
 
 BATCH = TEXTS["batch"]
 ONE = TEXTS["one"]
+OFFSET = TEXTS["offset"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -227,14 +228,15 @@ def probes() -> tuple[Probe, ...]:
         Probe("added to one sequence", {"x": random.standard_normal((5, 6)), "table": table}, ONE),
         Probe("added, as long as the table", {"x": random.standard_normal((2, 11, 6)), "table": table}, BATCH),
         Probe("added, at positions", {"x": random.standard_normal((5, 6)), "table": table, "positions": numpy.array([4, 0, 7, 7, 2])}, ONE),
-        Probe("added with an offset", {"x": random.standard_normal((3, 5, 6)), "table": table, "offset": 3}, BATCH),
+        Probe("added with an offset", {"x": random.standard_normal((3, 5, 6)), "table": table, "offset": 3}, OFFSET),
         Probe("tokens", {"token_ids": ids, **tokens}, ONE),
         Probe("tokens in a batch", {"token_ids": batch_ids, **tokens}, BATCH),
+        Probe("tokens, as long as the table", {"token_ids": numpy.arange(22).reshape(2, 11) * 5 % 13, **tokens}, BATCH),
         Probe("tokens with segments", {"token_ids": batch_ids, **tokens, **segments}, BATCH),
         Probe(
             "tokens of one segment", {"token_ids": batch_ids + 1, **tokens, **segments, "segment_ids": numpy.ones_like(batch_ids)}, BATCH
         ),
-        Probe("tokens with an offset", {"token_ids": batch_ids, **tokens, "offset": 4}, BATCH),
+        Probe("tokens with an offset", {"token_ids": batch_ids, **tokens, "offset": 4}, OFFSET),
     )
 
 

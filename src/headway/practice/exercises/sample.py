@@ -82,6 +82,11 @@ def _of_top_p(name: str) -> Mistake:
     return Mistake(f"top_p_{name}", {"nucleus": nucleus(made.steps["keep"])}, made.says, made.fix, made.hides, made.pattern)
 
 
+def _in_order(left: Any) -> Any:
+    """Return the probabilities in the sorted order, as if a place in it were a token."""
+    return -numpy.sort(-softmax(left), axis=-1)
+
+
 MISTAKES = (
     TEXTS.mistake("zero_is_one", at_zero=softmax),
     TEXTS.mistake("most_likely_always", draw=largest),
@@ -101,7 +106,12 @@ MISTAKES = (
         "values_gathered",
         order=lambda logits, scale, keep_k, keep_p: top_p_exercise.gathered(keep_p(keep_k(scale(logits))), descending(logits)),
     ),
-    TEXTS.mistake("sorted_not_put_back", draw=lambda left: -numpy.sort(-softmax(left), axis=-1)),
+    TEXTS.mistake("sorted_not_put_back", draw=_in_order),
+    TEXTS.mistake(
+        "sorted_not_put_back_of_kept",
+        draw=lambda left: _in_order(left) if numpy.isneginf(left).any() else softmax(left),
+        said_as="sorted_not_put_back",
+    ),
 )
 
 

@@ -16,7 +16,7 @@ TEXTS = Texts("shared/optimizers")
 
 
 def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
-    """The definition in the steps of recipes.adam, and: turn, decay, slope, before, after, stored; the output is every point after each step."""
+    """The definition in the steps of recipes.adam, and: turn, decay, slope, before, slot, after, stored; the output is every point after each step."""
     settings = one_step.Settings(**given)
     rate, (beta1, beta2) = settings.learning_rate, settings.decays
     now = [numpy.asarray(point, numpy.float64) for point in points]
@@ -29,11 +29,12 @@ def recipe(steps: Any, points: Any, gradients: Any, **given: Any) -> Any:
             given_slope, slope = slope, steps.slope(slope, point, weight_decay)
             t = steps.turn(count, place, len(now))
             decayed = steps.before(point, rate, weight_decay)
-            moved, mean, square = update(steps, decayed, slope, moments[place], t, settings)
+            slot = steps.slot(place, now)
+            moved, mean, square = update(steps, decayed, slope, moments[slot], t, settings)
             correction = ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0
             updated = steps.after(moved, point, rate, weight_decay, correction, given_slope)
             now[place] = steps.stored(updated, point, place, len(now))
-            moments[place] = (mean, square)
+            moments[slot] = (mean, square)
         found += now
     return tuple(found)
 
@@ -75,6 +76,7 @@ SHARED = (
     TEXTS.mistake("update_not_stored", after=lambda moved, point, *others: point),
     TEXTS.mistake("only_first_updated", stored=lambda updated, point, place, num_points: updated if place == 0 else point),
     TEXTS.mistake("only_last_updated", stored=lambda updated, point, place, num_points: updated if place == num_points - 1 else point),
+    TEXTS.mistake("moments_shared", slot=lambda place, points: [point.shape for point in points].index(points[place].shape)),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
@@ -164,9 +166,9 @@ ROLES = (
 
 
 def probes(*, has_decay: bool) -> tuple[Probe, ...]:
-    """One step and several, of one and of two parameters; tiny gradients; with given betas and eps; with decay."""
+    """One step and several, of one, two and four parameters, two of them of one shape; tiny gradients; with given betas and eps; with decay."""
     random = numpy.random.default_rng(71)
-    shapes = ((3,), (2, 2), (4,), (2, 3))
+    shapes = ((3,), (2, 2), (4,), (3,))
 
     def run(num_steps: int, rate: float, num_points: int = 1, size: float = 1.0, **more: Any) -> Inputs:
         points = [random.standard_normal(shape) for shape in shapes[:num_points]]

@@ -123,6 +123,11 @@ MISTAKES = (
         needs="momentum",
     ),
     TEXTS.mistake("nesterov_missing", nesterov=lambda is_on: False, needs="nesterov"),
+    TEXTS.mistake(
+        "nesterov_of_velocity",
+        direction=lambda velocity, slope, momentum, nesterov, old: velocity + momentum * velocity if nesterov else velocity,
+        needs="nesterov",
+    ),
     TEXTS.mistake("decay_missing", slope=unchanged, needs="weight_decay"),
     TEXTS.mistake("decay_subtracted", slope=lambda slope, point, weight_decay: slope - weight_decay * point, needs="weight_decay"),
 )

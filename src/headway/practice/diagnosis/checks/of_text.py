@@ -10,6 +10,7 @@ from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
 from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
 from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
+from headway.practice.diagnosis.checks.unused_values import unused_value_cause
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause
@@ -18,9 +19,17 @@ from headway.practice.verdict import Cause
 def cause_of_text(subject: Subject) -> Cause | None:
     """Return the cause that a subject's text shows, or None.
 
-    Such are one layer in all places, layers that none calls, a result that is dropped, a layer made in the call, and an argument in the place of another.
+    Such are one layer in all places, layers that none calls, a result that is dropped, a layer made in the call, an argument in the place of another,
+    and a value that nothing reads.
     """
-    causes = (shared_layers_cause, unused_layers_cause, dropped_result_cause, made_in_call_cause, misplaced_argument_cause)
+    causes = (
+        shared_layers_cause,
+        unused_layers_cause,
+        dropped_result_cause,
+        made_in_call_cause,
+        misplaced_argument_cause,
+        unused_value_cause,
+    )
     return next(filter(None, (cause(subject) for cause in causes)), None)
 
 

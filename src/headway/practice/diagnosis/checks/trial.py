@@ -16,12 +16,13 @@ import numpy
 from headway.practice.diagnosis.calls.binding import NO_EFFECT
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
+from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
 from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_mask, is_of_sizes
 from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
-from headway.practice.message import Message
+from headway.practice.message import EndsProcessError, Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
 from headway.practice.recipes.rotation import ROTATED, OddWidthError
 from headway.practice.recipes.sequences import LENGTHS
@@ -290,6 +291,16 @@ class Trial:
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
+    def of_rejected_operand(self) -> Trial | None:
+        """Return the trial of the probes with an operand that was rejected in all of them, if every other output is right; else None."""
+        answered = {role for probe in self.probes for role in probe.inputs}
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        rejected = tuple(probe for probe in self.refused if set(probe.inputs) & taken - answered)
+        if not rejected or not self.matches():
+            return None
+        answers = tuple(output_of(self.call, self.conventions, probe.inputs) for probe in rejected)
+        return replace(self, probes=rejected, answers=answers, refused=())
+
     def matches_without_refused(self) -> bool:
         """Return True if every output equals the definition's apart from the refused ones; False at once if another kind has a wrong one."""
         return self.has_answers and not self._is_wrong_apart_from(set()) and bool(self._names_of_right) and self.without_refused().matches()
@@ -445,8 +456,11 @@ def _has_mask(probe: Probe) -> bool:
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
-    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
-    if probe.beyond is None or not isinstance(answer, Raised):
+    """Return True if the function rejected inputs that it need not support.
+
+    Overflow counts as a rejection only if the probe describes itself, and the end of the process does not.
+    """
+    if probe.beyond is None or not isinstance(answer, Raised) or isinstance(answer.error, SystemExit | EndsProcessError):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
 

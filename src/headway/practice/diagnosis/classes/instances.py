@@ -60,7 +60,7 @@ from headway.practice.diagnosis.classes.wiring import OtherPartsError, wire, wir
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
-from headway.practice.message import Message
+from headway.practice.message import EndsProcessError, Message
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 from headway.practice.texts import Texts
 
@@ -436,7 +436,10 @@ class InstanceCall(Call):
         given = {**constructor, **parts, **switches}
         positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
         with globals_set(self.subject.module, self._variables(arguments), construction.variables), jax_on_numpy(), quick_draws():
-            return _in_float32(self.subject.value(*positional, **given))
+            try:
+                return _in_float32(self.subject.value(*positional, **given))
+            except SystemExit as error:
+                raise EndsProcessError(TEXTS["ends_the_process"]) from error
 
     def _as_multiples(self, constructor: Mapping[str, Any], sizes: Inputs) -> tuple[dict[str, Any], Inputs]:
         """Return constructor arguments and sizes with the next inner width that is a multiple of what assertions require."""

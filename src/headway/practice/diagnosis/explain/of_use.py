@@ -7,8 +7,8 @@ from headway.practice.diagnosis.checks.cached_prompts import cached_prompt_cause
 from headway.practice.diagnosis.checks.empty_patterns import empty_pattern_cause
 from headway.practice.diagnosis.checks.first_passes import first_pass_cause
 from headway.practice.diagnosis.checks.ignored_operands import ignored_operands_cause
-from headway.practice.diagnosis.checks.left_pairs import left_pairs_cause
 from headway.practice.diagnosis.checks.losses import loss_cause
+from headway.practice.diagnosis.checks.lost_characters import lost_characters_cause
 from headway.practice.diagnosis.checks.mask_branches import mask_branch_cause
 from headway.practice.diagnosis.checks.mask_with_flag import mask_with_flag_cause
 from headway.practice.diagnosis.checks.one_loop import one_loop_cause
@@ -17,7 +17,14 @@ from headway.practice.diagnosis.checks.step_counts import step_count_cause
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.checks.turned_masks import turned_mask_cause
 from headway.practice.diagnosis.checks.two_masks import two_masks_cause
+from headway.practice.diagnosis.explain.left_pairs import left_pairs_cause
 from headway.practice.diagnosis.explain.other_lengths import other_lengths_cause
+from headway.practice.diagnosis.explain.promised_inputs import (
+    past_context_cause,
+    several_parameters_cause,
+    shorter_sequence_cause,
+    stops_for_first_cause,
+)
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
 from headway.practice.verdict import Cause
@@ -39,6 +46,11 @@ CHECKS = (
     cached_prompt_cause,
     first_pass_cause,
     turned_mask_cause,
+    lost_characters_cause,
+    several_parameters_cause,
+    shorter_sequence_cause,
+    past_context_cause,
+    stops_for_first_cause,
     other_lengths_cause,
 )
 
