@@ -47,7 +47,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
-from headway.practice.exercise import Exercise, Inputs
+from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.outputs import OwnData
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
@@ -114,8 +114,9 @@ class OptimizerCall(Call):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Run the optimizer on copies of the parameters."""
         points, settings = [self._copy(each) for each in arguments["points"]], self._settings(arguments)
-        drive = self._class_step if inspect.isclass(self.subject.value) else self._function_step
-        take = drive(points, settings)
+        rate = arguments.get("learning_rate") or RATE
+        is_class = inspect.isclass(self.subject.value)
+        take = self._class_step(points, settings, rate) if is_class else self._function_step(points, settings)
         found: list[Any] = []
         for gradients in arguments["gradients"]:
             found += [numpy.array(as_numbers(each)) for each in take([self._copy(each) for each in gradients])]
@@ -150,8 +151,11 @@ class OptimizerCall(Call):
     def _scalar(self, value: Any) -> Any:
         return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
 
-    def _class_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
-        """Return a function that takes one step of a class's instances and returns the parameters."""
+    def _class_step(self, points: list[Any], settings: Mapping[str, Any], rate: float) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a class's instances and returns the parameters.
+
+        rate   learning rate, for a method that takes it
+        """
         value = self.subject.value
         method = _stepping(value)
         takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS, GRADS, SHAPES))
@@ -209,7 +213,7 @@ class OptimizerCall(Call):
                     "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
                     "step": count - from_zero,
                     "name": f"p{place}",
-                    "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
+                    "learning_rate": self._scalar(rate),
                     "state": states[place],
                     "batch_size": 1,
                 }
@@ -429,6 +433,11 @@ def _stepping(value: Any) -> str:
     return next(known, None) or next(others, "")
 
 
+def _takes(method: Any, role: Role) -> bool:
+    """Return True if a method needs an operand."""
+    return any(each.default is each.empty and fits_name(each.name, role) for each in parameters_of(method, is_bound=True))
+
+
 def _takes_both(method: Any) -> bool:
     names = [each.name for each in parameters_of(method, is_bound=True)] if inspect.isfunction(method) else []
     return all(any(fits_name(name, role) for name in names) for role in (PARAMS, GRADS))
@@ -469,8 +478,11 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     reached = set(settings) | in_configs | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
-        if not _stepping(subject.value):
+        method = _stepping(subject.value)
+        if not method:
             return []
+        in_call = {RATE_ROLE.name} if RATE_ROLE.name in roles and _takes(getattr(subject.value, method), RATE_ROLE) else set()
+        taken = {name: role for name, role in roles.items() if name in taken or name in in_call}
         forms = forms_in(source_with_bases(subject))
         off = turned_off(subject, settings.values()) if "momentum" in roles else {}
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=off) for form in forms]
