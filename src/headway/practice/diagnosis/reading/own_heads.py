@@ -45,7 +45,8 @@ def _is_heads(target: ast.expr) -> bool:
 
 def _is_single(node: ast.ClassDef, fixed: ast.Assign) -> bool:
     """Return True if a class has the number nowhere else but as a divisor, and no parameter or variable under the attribute's name."""
-    assert isinstance(fixed.value, ast.Constant) and isinstance(fixed.targets[0], ast.Attribute)
+    assert isinstance(fixed.value, ast.Constant)
+    assert isinstance(fixed.targets[0], ast.Attribute)
     numbers = [each for each in ast.walk(node) if isinstance(each, ast.Constant) and each.value == fixed.value.value]
     constructor = constructor_in(node)
     if constructor is None or constructor.args.kwarg is not None or len(numbers) != 1 + len(_divisions(constructor, fixed.value.value)):
