@@ -425,6 +425,9 @@ ROWS_ALONE = (
 OF_ROWS = rf"(?i)\A{ROWS_ALONE}"
 """Source of a function that divides by the number of rows and names nothing of sequences."""
 
+OF_BATCHES = r"\A(?!(.|\n)*\bif \w+\.ndim *== *1 *:)(.|\n)*(shape|size|transpose|permute|rearrange)"
+"""Source of a function that may take sequences alone: it does not make a single row a matrix."""
+
 OF_ONE_OR_ROWS = (
     rf"(?i)\A(?=(.|\n)*\bif \w+\.ndim *== *1 *:\s*\w+(, *\w+)? *= *\w+(\.reshape{A_ROW}|\[(None|np\.newaxis)\b))"
     rf"{ROWS_ALONE}"
@@ -525,7 +528,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
-            Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute|rearrange"),
+            Convention(TEXTS["batched"], _batched, source=OF_BATCHES),
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})

@@ -314,6 +314,19 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
             yield each
 
 
+def base_of(subject: Subject, name: str, first: Any) -> Any:
+    """Return the config that is passed as a further parameter in place of the first one, if it is annotated with another class; else the first.
+
+    None if no object of the file is one.
+    """
+    parameter = next((each for each in subject.parameters if each.name == name), None)
+    kind = None if parameter is None else parameter.annotation
+    kind = getattr(subject.module, kind, None) if isinstance(kind, str) else kind
+    if first is None or not inspect.isclass(kind) or kind is inspect.Parameter.empty or first is kind or isinstance(first, kind):
+        return first
+    return next(config_bases(subject, name), None)
+
+
 def _class_of(parameter: inspect.Parameter) -> Any:
     """Return the class of a config that a parameter is, if its default is that class itself: `config=Settings`; else what it is annotated with."""
     return parameter.default if inspect.isclass(parameter.default) and parameter.default is not parameter.empty else parameter.annotation
