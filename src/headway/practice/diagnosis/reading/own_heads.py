@@ -57,7 +57,9 @@ def _is_single(node: ast.ClassDef, fixed: ast.Assign) -> bool:
 
 def _divisions(constructor: ast.FunctionDef, number: object) -> list[ast.BinOp]:
     """Return the divisions of a constructor by a number."""
-    divided = [each for each in ast.walk(constructor) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv | ast.Mod | ast.Div)]
+    divided = [
+        each for each in ast.walk(constructor) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv | ast.Mod | ast.Div)
+    ]
     return [each for each in divided if isinstance(each.right, ast.Constant) and each.right.value == number]
 
 
