@@ -26,6 +26,7 @@ from tests.practice.public import (
     devices_and_refusals,
     embeddings,
     feed_forwards,
+    fixed_heads,
     flags_and_rates,
     gates_and_bases,
     given_places,
@@ -163,6 +164,7 @@ MODULES = (
     *EXPLAINED_BY_CALLERS,
     given_sides,
     shown_and_counted,
+    fixed_heads,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.diagnosis.adapters import caches, model_calls, optimizers
+from headway.practice.diagnosis.adapters import caches, model_calls, optimizers, schedule_calls
 from headway.practice.diagnosis.adapters.merger_calls import INDEX, REST, WORDS
 from headway.practice.exercise import Role
 from headway.practice.exercises import exercises
@@ -16,6 +16,7 @@ def used_roles():
     own = (
         *model_calls.SIZES,
         *optimizers.SETTINGS,
+        schedule_calls.SHARE_OF_WARMUP,
         *INDEX,
         *REST,
         WORDS,

@@ -29,7 +29,7 @@ NO_PART = r"(?i:^init_|^clear_|(^|_)clip_?|^demo_|^demonstrate|_demo$|data_?(set
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter, what leaves its input as it is, what leaves out a step, what has windows of images."""
 
 NO_FUNCTION = (
-    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|measure|estimate|analy[sz]e|inspect|prune|init(iali[sz]e)?|validate|check|ensure|find|auto_?resize|resize|d|grad(ient)?(?!_?desc)|deriv(ative)?)_"
+    r"_?(plot|visuali[sz]e|draw|show|display|print|demo(nstrate)?|bench(mark)?|compare|profile|measure|estimate|analy[sz]e|inspect|prune|init(iali[sz]e)?(?!_?pair_?(stat|count|freq))|validate|check|ensure|find|auto_?resize|resize|d|grad(ient)?(?!_?desc)|deriv(ative)?)_"
     r"|.*_(flops?|macs|dims?|sizes?|width|init(iali[sz]er)?)$|.*(rope|rotary)_att(entio)?n$|.*(pos(ition)?|rope|rotary)\w*_ids$|.*_(deriv(ative)?|grad(ient)?|backward|prime|jacobian)$|d(relu|gelu|silu|swish|softmax|layer_?norm|cross_?entropy(_?loss)?)$"
 )
 """Pattern of the names of functions that show, measure, estimate, analyze, prune, initialize, check or differentiate a part, or compute its size or the ids of positions."""

@@ -24,6 +24,7 @@ from headway.practice.diagnosis.reading.deferring import FLEXIBLE, import_meta_k
 from headway.practice.diagnosis.reading.devices import RANGES, mark_no_ranges, on_processor
 from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.missing import Broken, Placeholder, broken, broken_imports, imported
+from headway.practice.diagnosis.reading.own_heads import with_heads_as_parameters
 from headway.practice.diagnosis.reading.packages import prepare_imports
 from headway.practice.diagnosis.reading.removed import restore_removed
 from headway.practice.diagnosis.reading.subject import Subject, definitions
@@ -65,7 +66,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
 def _loaded(path: Path, text: str, run: Callable[[ModuleType, ast.Module], object]) -> ModuleType | Verdict:
     module = _empty_module(path, text)
     try:
-        tree = on_processor(parsed(text))
+        tree = with_heads_as_parameters(on_processor(parsed(text)))
         prepare_imports(module, path, tree, _run_definitions)
         restore_removed({*sys.modules, *imported(ast.walk(tree))}, text)
         if RANGES in text:

@@ -21,7 +21,8 @@ from headway.practice.diagnosis.doubt import is_in_doubt
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.inherited import inherited_cause
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.methods import BYTE_PAIRS
+from headway.practice.diagnosis.reading.subject import Subject, is_of_byte_pairs
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
 from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than, is_of_codes
 from headway.practice.diagnosis.repair.program import Findings, used_names
@@ -94,6 +95,8 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         if isfunction(subject.value) and re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE):
             continue
         likely, possible = fitting(subject.short_name)
+        if subject.file_source and not is_of_byte_pairs(subject.file_source):
+            likely, possible = (tuple(each for each in group if each not in BYTE_PAIRS) for group in (likely, possible))
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
             possible = (*possible, "merge_pair")
         for name in [*likely, *possible] if verdict is None else [each for each in likely if each != verdict.exercise]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, optional
 from headway.practice.recipes.byte_pairs import in_ids, to_alphabet, vocabulary
 from headway.practice.recipes.encoding import without
@@ -95,6 +97,14 @@ VOCABS = optional(
 )
 
 
+READS_ARRAY = r"\.(item|tolist|numpy|cpu|detach|flatten|squeeze)\(|:[ '\"]*(\w+\.)?(Long)?Tensor\b"
+"""Pattern of the source of a function whose ids are an array."""
+
+IDS = optional(
+    Convention(encode=lambda inputs: inputs | {"ids": numpy.array(inputs["ids"], numpy.int64)}, role="ids", source=READS_ARRAY),
+)
+
+
 def probes() -> tuple[Probe, ...]:
     """Plain text, characters split between tokens, repetitions, no tokens, and invalid UTF-8."""
     return (
@@ -115,6 +125,6 @@ EXERCISE = Exercise(
     roles=(ROLES("ids"), ROLES("vocab"), ROLES("merges"), Role("errors", (), neutral="replace")),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(VOCABS,),
+    conventions=(VOCABS, IDS),
     is_trained_through=False,
 )

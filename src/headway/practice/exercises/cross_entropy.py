@@ -416,14 +416,20 @@ OVER_COLUMNS = r"\A(?!(.|\n)*axis *= *(-|1))(.|\n)*\bsum\(.*axis *= *0"
 OF_COLUMNS = rf"\A(?=(.|\n)*def (gradient|backward|derivative))(?!(.|\n)*(mean|average)){OVER_COLUMNS[2:]}"
 """Source of a class with a gradient of its own that leaves the mean over the columns to its caller."""
 
+A_ROW = r"\(\(?1, *(-1|\w+\.size\b(?!\()|\w+\.shape\[0\]|len\(\w+\))"
+"""Pattern of the shape of a matrix of one row, as reshape takes it."""
+
 ROWS_ALONE = (
-    r"(?!(.|\n)*(\bseq|reshape(?!\(1, *-1\))|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
+    rf"(?!(.|\n)*(\bseq|reshape(?!{A_ROW})|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
 )
 OF_ROWS = rf"(?i)\A{ROWS_ALONE}"
 """Source of a function that divides by the number of rows and names nothing of sequences."""
 
+OF_BATCHES = r"\A(?!(.|\n)*\bif \w+\.ndim *== *1 *:)(.|\n)*(shape|size|transpose|permute|rearrange)"
+"""Source of a function that may take sequences alone: it does not make a single row a matrix."""
+
 OF_ONE_OR_ROWS = (
-    r"(?i)\A(?=(.|\n)*\bif \w+\.ndim *== *1 *:\s*\w+(, *\w+)? *= *\w+(\.reshape\(1, *-1\)|\[(None|np\.newaxis)\b))"
+    rf"(?i)\A(?=(.|\n)*\bif \w+\.ndim *== *1 *:\s*\w+(, *\w+)? *= *\w+(\.reshape{A_ROW}|\[(None|np\.newaxis)\b))"
     rf"{ROWS_ALONE}"
 )
 """Source of such a function that makes a single row a matrix of one row."""
@@ -522,7 +528,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
-            Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute|rearrange"),
+            Convention(TEXTS["batched"], _batched, source=OF_BATCHES),
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})

@@ -144,6 +144,11 @@ def _length_only(inputs: Inputs) -> Inputs | None:
     return without(inputs, "positions") | {"seq_len": len(positions)}
 
 
+def _with_batch(inputs: Inputs | None) -> Inputs | None:
+    """Return a number of positions with one of sequences; None for other inputs."""
+    return None if inputs is None or "seq_len" not in inputs else inputs | {"batch_size": 2}
+
+
 def _listed(inputs: Inputs) -> Inputs:
     return inputs | {name: inputs[name].tolist() for name in ("token_ids", "positions") if inputs.get(name) is not None}
 
@@ -170,6 +175,12 @@ TAKES = (
         TEXTS["takes_length_of_ids"], _length_of_batch_as_x, _first_of_batch, role="x", without="token_table", source=UNPACKS_TWO_SIZES
     ),
     Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
+    Convention(
+        TEXTS["takes_number_positions"],
+        encode=lambda inputs: _with_batch(_length_only(inputs)),
+        decode=_first_of_batch,
+        role="batch_size",
+    ),
 )
 LISTS = optional(Convention(encode=_listed, role="token_ids"))
 
@@ -257,6 +268,7 @@ EXERCISE = Exercise(
         ROLES("segment_ids"),
         ROLES.weight("segment_table", is_optional=True),
         ROLES("offset", neutral=0),
+        ROLES("batch_size", neutral=1),
         ROLES.size("vocab_size", extent("token_table", 0)),
         ROLES.size("max_seq_len", extent("table", 0)),
         ROLES.size("num_segments", lambda inputs: len(inputs.get("segment_table", "01"))),

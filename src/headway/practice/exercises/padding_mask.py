@@ -242,6 +242,7 @@ EXERCISE = Exercise(
         *ROLES.each("queries", "lengths"),
         ROLES("queries_pad_id", neutral=1),
         ROLES("seq_len", neutral=None),
+        ROLES("is_causal", neutral=False, off=False),
         *OPTIONS,
     ),
     probes=probes,

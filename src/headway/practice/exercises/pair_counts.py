@@ -145,7 +145,7 @@ def _once(answer: Any, inputs: Inputs) -> Any:
 
 
 WORDS = (
-    r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
+    r"items\(|\bfor\s+(\w+, *)?\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
     r"|\bfor (?P<word>\w+) in (?:list\()?(?P<words>\w+)(?:\.keys\(\))?\)?:(.|\n)*\b(?P=words)\[(?P=word)\]"
 )
 """Pattern of the source of a function that takes words with their frequencies."""

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +47,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, source_with_bases
-from headway.practice.exercise import Exercise, Inputs
+from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
 from headway.practice.outputs import OwnData
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
@@ -67,6 +67,9 @@ METHODS = (
     "update_parameters",
     "calculate_update",
 )
+OF_DIRECTION = r"((get|compute|calc|calculate)_)?((update|step|descent|search)_)?(direction|delta)s?"
+"""Pattern of the names of methods that take gradients alone and return the change of the parameters, or the direction that the rate multiplies."""
+
 CORRECTS = r"^(use_|apply_)?bias_?correct(ion)?$"
 """Pattern of the name of a flag that corrects the bias of the moments, which may be off by default."""
 
@@ -95,12 +98,14 @@ class OptimizerCall(Call):
     holds      form in which parameters are passed, one of HOLDS, "pairs", "dicts", "with_gradients" or one of OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
     turned_off values without effect for other parameters of the constructor
+    change     factor of what a step returns in the change of the parameters; None if it changes or returns the parameters
     """
 
     settings: Mapping[str, str] = None  # type: ignore[assignment]
     holds: str = "list"
     is_array: bool = False
     turned_off: Mapping[str, float] = field(default_factory=dict)
+    change: float | None = None
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
@@ -114,8 +119,9 @@ class OptimizerCall(Call):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Run the optimizer on copies of the parameters."""
         points, settings = [self._copy(each) for each in arguments["points"]], self._settings(arguments)
-        drive = self._class_step if inspect.isclass(self.subject.value) else self._function_step
-        take = drive(points, settings)
+        rate = arguments.get("learning_rate") or RATE
+        is_class = inspect.isclass(self.subject.value)
+        take = self._class_step(points, settings, rate) if is_class else self._function_step(points, settings)
         found: list[Any] = []
         for gradients in arguments["gradients"]:
             found += [numpy.array(as_numbers(each)) for each in take([self._copy(each) for each in gradients])]
@@ -150,8 +156,11 @@ class OptimizerCall(Call):
     def _scalar(self, value: Any) -> Any:
         return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
 
-    def _class_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
-        """Return a function that takes one step of a class's instances and returns the parameters."""
+    def _class_step(self, points: list[Any], settings: Mapping[str, Any], rate: float) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a class's instances and returns the parameters.
+
+        rate   learning rate, for a method that takes it
+        """
         value = self.subject.value
         method = _stepping(value)
         takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS, GRADS, SHAPES))
@@ -209,7 +218,7 @@ class OptimizerCall(Call):
                     "points_with_gradients": [pair[::-1] if is_gradient_first else pair for pair in zip(group, slopes, strict=True)],
                     "step": count - from_zero,
                     "name": f"p{place}",
-                    "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
+                    "learning_rate": self._scalar(rate),
                     "state": states[place],
                     "batch_size": 1,
                 }
@@ -218,6 +227,10 @@ class OptimizerCall(Call):
                 answer = getattr(instance, method)(**called)
                 if bound.takes("state") and isinstance(answer, tuple) and len(answer) == 2:
                     answer, states[place] = answer
+                if self.change is not None:
+                    factor = self.change * (1 if RATE_ROLE.name in self.settings else rate)
+                    group[:] = [point + factor * each for point, each in zip(group, values_of(answer, self.holds), strict=True)]
+                    continue
                 now = self._numbers_in(forms["points"])
                 is_changed = not is_taken and not all(map(numpy.array_equal, before, now))  # it may return its changes, or norms
                 group[:] = self._after(group, forms["points"], None if is_changed else answer)
@@ -423,10 +436,21 @@ def _with_pairs(bound: Binding, source: str) -> Binding:
 
 
 def _stepping(value: Any) -> str:
-    """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients; "" for none."""
+    """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients, or returns the change; "" for none."""
     known = (name for name in METHODS if defines(value, name))
     others = (name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each))
-    return next(known, None) or next(others, "")
+    returning = (name for name, each in vars(value).items() if re.fullmatch(OF_DIRECTION, name) and inspect.isfunction(each))
+    return next(itertools.chain(known, others, returning), "")
+
+
+def _signs(subject: Subject) -> tuple[float, ...]:
+    """Return the factors of what a step returns in the change of the parameters, that of the sign in its source first."""
+    return (1.0, -1.0) if re.search(r"(=|return|\() *-", subject.own_source) else (-1.0, 1.0)
+
+
+def _takes(method: Any, role: Role) -> bool:
+    """Return True if a method needs an operand."""
+    return any(each.default is each.empty and fits_name(each.name, role) for each in parameters_of(method, is_bound=True))
 
 
 def _takes_both(method: Any) -> bool:
@@ -469,11 +493,18 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     reached = set(settings) | in_configs | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
-        if not _stepping(subject.value):
+        method = _stepping(subject.value)
+        if not method:
             return []
+        is_direction = re.fullmatch(OF_DIRECTION, method) is not None
+        is_rate_given = is_direction or _takes(getattr(subject.value, method), RATE_ROLE)
+        in_call = {RATE_ROLE.name} if RATE_ROLE.name in roles and is_rate_given else set()
+        taken = {name: role for name, role in roles.items() if name in taken or name in in_call}
         forms = forms_in(source_with_bases(subject))
         off = turned_off(subject, settings.values()) if "momentum" in roles else {}
-        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form, turned_off=off) for form in forms]
+        changes = _signs(subject) if is_direction else (None,)
+        call = OptimizerCall(subject, Binding(taken), library, settings=settings, turned_off=off)
+        return [replace(call, holds=form, change=change) for form in forms for change in changes]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:
         forms = ("single",) if keyed_settings(subject) else ("dict", "single")

@@ -20,8 +20,14 @@ from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.classes.samplers import as_function
 from headway.practice.diagnosis.classes.variables import codes_of, globals_set, loaded
 from headway.practice.diagnosis.reading.subject import Subject
-from headway.practice.exercise import MISSING, Exercise, Inputs
-from headway.practice.recipes.schedules import SHARES
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
+from headway.practice.recipes.schedules import ROLES, SHARES
+
+SHARE_OF_WARMUP = ROLES("warmup_share")
+"""Role of the warmup as a share of all steps, which takes the place of its number of steps."""
+
+ROUNDED_UP = 1 + 1e-12
+"""Factor of the share, with which a product that is rounded down has as many steps as the warmup."""
 
 SEPARATOR = "__of__"
 """Text between the names of a field and of its config, in the name of the parameter in place of the field."""
@@ -55,7 +61,8 @@ class ScheduleCall(Call):
         return super().fits(inputs) and inputs.get("step", self.first) >= self.first
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function with the variables set, and the fields in their configs."""
+        """Call the function with the variables set, the fields in their configs, and the warmup as a share where it takes one."""
+        arguments = {**arguments, **self._shares(arguments)}
         fields: dict[str, dict[str, Any]] = {name: {} for name in self.configs}
         for name, value in arguments.items():
             if SEPARATOR in name:
@@ -68,6 +75,18 @@ class ScheduleCall(Call):
         around = {name: each for name, each in made.items() if name not in given}
         with globals_set(self.subject.module, variables | around):
             return self.subject.value(**plain, **{name: each for name, each in made.items() if name in given})
+
+    def _shares(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the warmup as a share of all steps under the names that mean one."""
+        role_of = self.binding.role_of
+        total = next((value for name, value in arguments.items() if role_of[name].name == "total_steps"), None)
+        named = [name for name in arguments if role_of[name].name == "warmup_steps" and fits_name(_key(name), SHARE_OF_WARMUP)]
+        return {} if total is None else {name: arguments[name] / total * ROUNDED_UP for name in named}
+
+
+def _key(name: str) -> str:
+    """Return the name of a field, or that of another operand."""
+    return name.partition(SEPARATOR)[0]
 
 
 def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -87,13 +106,14 @@ def schedule_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
 def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequence[str]) -> list[ScheduleCall]:
     """Return the call of a function, which reads these variables of its file."""
     configs = [each.name for each in subject.parameters if each.default is each.empty and re.fullmatch(CONFIG, each.name)]
-    bound = bind_parameters([each for each in subject.parameters if each.name not in configs], exercise.roles, unnamed=())
+    every = [_with_names_of_share(role) for role in exercise.roles]
+    bound = bind_parameters([each for each in subject.parameters if each.name not in configs], every, unnamed=())
     if bound is None or not bound.takes("step"):
         return []
     configs += _config_variables(subject)
     others = {name: name for name in variables}
     others |= {f"{key}{SEPARATOR}{name}": key for name in configs for key in re.findall(rf"\b{name}\.(\w+)", subject.own_source)}
-    free = [role for role in exercise.roles if not bound.takes(role.name)]
+    free = [role for role in every if not bound.takes(role.name)]
     roles = {name: next((role for role in free if fits_name(key, role)), None) for name, key in others.items()}
     found = {name: role for name, role in roles.items() if role is not None}
     if len(found) < len(roles) or len(set(found.values())) < len(found):
@@ -104,6 +124,11 @@ def _calls(subject: Subject, exercise: Exercise, library: str, variables: Sequen
         return []
     held = tuple(name for name in found if SEPARATOR not in name)
     return [ScheduleCall(subject, binding, library, held=held, configs=tuple(configs))]
+
+
+def _with_names_of_share(role: Role) -> Role:
+    """Return the role of the number of steps of the warmup with the names of its share, and any other as it is."""
+    return role if role.name != "warmup_steps" else replace(role, called=(*role.called, *SHARE_OF_WARMUP.called))
 
 
 def _variables(subject: Subject) -> list[str]:

@@ -79,7 +79,7 @@ SETS_RATE = rf"_?(set|update|change|adjust)_({OF_RATE})"
 """Patterns of the names of an optimizer's attribute for its rate, and of its method that sets it."""
 
 
-class Plain:
+class Optimizer:
     """An optimizer of code without PyTorch, which has only its rate: in its groups, as an attribute, and set by a method."""
 
     def __init__(self, rate: float) -> None:
@@ -102,7 +102,7 @@ class Plain:
 def _optimizer(library: str, rate: float) -> Any:
     """Return an optimizer, or what has only its rate for code without PyTorch."""
     if library != "torch":
-        return Plain(rate)
+        return Optimizer(rate)
     import torch
 
     return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)

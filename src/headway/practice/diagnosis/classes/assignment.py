@@ -382,6 +382,8 @@ def _is_transposed(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inpu
         straight, turned = (shape[0] * shape[1], shape[2]) == (rows, columns), (shape[0] * shape[2], shape[1]) == (rows, columns)
     else:
         straight, turned = (shape[0] * parts, shape[1]) == (rows, columns), (shape[1] * parts, shape[0]) == (rows, columns)
+    if not (straight or turned) and len(shape) == 2 and roles[0].endswith("output_weight") and (shape[0] == rows) != (shape[1] == rows):
+        return shape[1] == rows  # of the width of one head
     if not (straight or turned) and len(shape) == 2 and (shape[0] == columns) != (shape[1] == columns):
         return shape[0] == columns  # only as many rows are used as there are
     return is_square_transposed if straight == turned else turned

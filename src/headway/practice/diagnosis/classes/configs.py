@@ -22,6 +22,9 @@ from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
 
 CONFIG_NAMES = r"^(model_?)?(config|cfg|conf|args|hparams|configs|params|opts?|options|hp)$|_(config|cfg|args|params|hparams)$"
+CONFIG_OF = r"^(config|cfg|args)_[a-z]+$"
+"""Patterns of the names of configs, and of those that say afterwards whose they are: `config_trainer`."""
+
 OF_PARTS = rf"{CONFIG_NAMES}|^((self|cross|masked|multi_?head)_?)?(attention|attn|mha|ffn|mlp|feed_?forward|encoder|decoder)$"
 
 
@@ -145,11 +148,17 @@ def config_parameter(subject: Subject, others: Collection[str] = ()) -> str | No
 
 
 def further_configs(subject: Subject, config: str | None) -> tuple[str, ...]:
-    """Return the constructor parameters that take sizes, too, next to the first config: `decoder_config` after `encoder_config`."""
+    """Return the constructor parameters that take sizes or settings, too, next to the first config: `decoder_config` after `encoder_config`."""
     required = (each for each in subject.parameters if each.default is each.empty and each.name != config)
-    return tuple(
-        each.name for each in required if re.search(CONFIG_NAMES, each.name.lower()) and fields_read(subject, each.name) and config
-    )
+    named = (each for each in required if re.search(rf"{CONFIG_NAMES}|{CONFIG_OF}", each.name.lower()))
+    return tuple(each.name for each in named if config and (fields_read(subject, each.name) or _is_annotated_as_config(each)))
+
+
+def _is_annotated_as_config(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter whose annotation is a class that is named after settings."""
+    annotation = parameter.annotation
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return re.search(r"(Config|Settings|Args|Params)\W*$", name) is not None
 
 
 def _is_option(subject: Subject, parameter: inspect.Parameter) -> bool:
@@ -303,6 +312,19 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
         names = _attributes(each) | set(fields_of(_as_instance(each)))
         if (each is annotated or read) and read <= names:
             yield each
+
+
+def base_of(subject: Subject, name: str, first: Any) -> Any:
+    """Return the config that is passed as a further parameter in place of the first one, if it is annotated with another class; else the first.
+
+    None if no object of the file is one.
+    """
+    parameter = next((each for each in subject.parameters if each.name == name), None)
+    kind = None if parameter is None else parameter.annotation
+    kind = getattr(subject.module, kind, None) if isinstance(kind, str) else kind
+    if first is None or not inspect.isclass(kind) or kind is inspect.Parameter.empty or first is kind or isinstance(first, kind):
+        return first
+    return next(config_bases(subject, name), None)
 
 
 def _class_of(parameter: inspect.Parameter) -> Any:

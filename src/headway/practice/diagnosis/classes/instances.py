@@ -33,7 +33,7 @@ from headway.practice.diagnosis.classes.class_binding import (
     WIDTHS,
     class_binding,
 )
-from headway.practice.diagnosis.classes.configs import NoSuchSizeError, keywords
+from headway.practice.diagnosis.classes.configs import NoSuchSizeError, base_of, keywords
 from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.gates import opened_gates
@@ -430,7 +430,8 @@ class InstanceCall(Call):
         switches |= {name: self._converted(each.at(sizes)) for name, each in construction.fixed.items() if isinstance(each, GivenWeight)}
         if construction.config is not None:
             for name in (construction.config, *construction.configs):
-                switches[name] = config_for(replace(construction, config=name), self.subject, sizes, rate)
+                base = construction.base if name == construction.config else base_of(self.subject, name, construction.base)
+                switches[name] = config_for(replace(construction, config=name, base=base), self.subject, sizes, rate)
         switches |= {name: keywords(self.subject, name, sizes, construction.roles, rate) for name in construction.spread}
         parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
         given = {**constructor, **parts, **switches}

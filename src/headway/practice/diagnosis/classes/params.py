@@ -22,6 +22,9 @@ from headway.practice.diagnosis.reading.subject import Subject, parameters_of, s
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree|layer|block"
 """Pattern of the name of a tree of weights."""
 
+OF_ATTENTION, OF_FEED_FORWARD = r"(self_?|causal_?)?att(entio)?n|mha", r"mlp|ffn?|feed_?forward"
+"""Patterns of the names of the trees of an attention and of a feed-forward, as GPT-2's blocks have them."""
+
 OF_LAYER = r"weights?|bias|kernel|gamma|beta|gain|scale|shift|offset"
 """Pattern of the keys of a layer's arrays."""
 
@@ -98,6 +101,8 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
             tree = tree_read(subject.value, each.name, subject.module, keys)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
                 found[each.name] = _of_class(Read(tree, attention, keys))
+            elif tree.children and tree.form == "dict" and re.fullmatch(rf"{OF_ATTENTION}|{OF_FEED_FORWARD}", each.name.lower()):
+                found[each.name] = Read(tree, ("attention",) if re.fullmatch(OF_ATTENTION, each.name.lower()) else (), keys)
             elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))
     return found if all(read.sizes() is not None for read in found.values()) else {}

@@ -41,6 +41,8 @@ def own_parts_cause(trial: Trial) -> Cause | None:
             line = _line_of_class(error, call.subject)
             if _is_of_rotation(error) or (_has_own_heads(call) and re.search(OF_RESHAPING, str(error))):
                 return None
+            if _runs_with_another_mask(call, inputs):
+                return None
             if is_of_sizes(error) and line is not None:
                 found = found or replace(explain(error, call.subject, probe), line=line)
             elif "to unpack" not in str(error):  # another number of axes than the parts take
@@ -65,7 +67,9 @@ def batch_cause(trial: Trial) -> Cause | None:
         alone = {name: each[:1] if numpy.ndim(each) >= BATCHED and len(each) == number else each for name, each in inputs.items()}
         error = _raised(call, inputs)
         line = None if error is None else _line_of_class(error, call.subject)
-        if error is not None and line is not None and is_of_sizes(error) and _raised(call, alone) is None:
+        if error is None or line is None or not is_of_sizes(error) or _runs_with_another_mask(call, inputs):
+            continue
+        if _raised(call, alone) is None:
             return replace(explain(error, call.subject, probe), line=line)
     return None
 
@@ -91,6 +95,17 @@ def _raised(call: InstanceCall, inputs: Inputs) -> Exception | None:
     except Exception as error:
         return error
     return None
+
+
+def _runs_with_another_mask(call: InstanceCall, inputs: Inputs) -> bool:
+    """Return True for a class that runs with a mask of keys in place of one of queries and keys: its attention takes a mask of another shape."""
+    x, mask = _sequence(inputs), inputs.get("mask")
+    if x is None or x.ndim != BATCHED or not isinstance(mask, numpy.ndarray) or mask.ndim < 2:
+        return False
+    batch, keys = len(x), mask.shape[-1]
+    row = mask.reshape(-1, keys)[-1]
+    shapes = ((batch, keys), (batch, 1, keys), (batch, 1, 1, keys))
+    return any(_raised(call, inputs | {"mask": numpy.broadcast_to(row, shape).copy()}) is None for shape in shapes)
 
 
 BATCHED = 3

@@ -160,6 +160,15 @@ class Placeholder:
             return instance_in_place(self._name, arguments, named, self._error)
         raise self._error()
 
+    def __instancecheck__(self, instance: object) -> bool:
+        """Return True for an instance of a class of this name, such as an optimizer of the library where the author has one of their own.
+
+        Errors   ModuleNotFoundError for any other
+        """
+        if any(each.__name__ == self._name for each in type(instance).__mro__):
+            return True
+        raise self._error()
+
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """Return the class to derive from in place of this.
 

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.flax_modules import with_weights
 from headway.practice.diagnosis.classes.instances import Fused, InstanceCall
 from headway.practice.diagnosis.reading.devices import names_device, on_processor, sets_dtype
+from headway.practice.diagnosis.reading.own_heads import classes_with_own_heads, with_heads_as_parameters
 from headway.practice.diagnosis.reading.subject import Subject, value_of
 from headway.practice.diagnosis.reading.trees import functions_in, is_of_self
 from headway.practice.diagnosis.repair.observation import Recorder
@@ -198,13 +199,17 @@ class Program:
     def _code_of(self, body: list[ast.stmt]) -> CodeType:
         with _counted(body):
             tree = ast.Module(body, [])
-            is_changed = self._names_device or self._sets_dtype
+            is_changed = self._names_device or self._sets_dtype or bool(self._own_heads)
             tree = on_processor(copy.deepcopy(tree), is_set=self._sets_dtype) if is_changed else tree
-            return compile(tree, self.path, "exec", dont_inherit=True)
+            return compile(with_heads_as_parameters(tree, self._own_heads), self.path, "exec", dont_inherit=True)
 
     @cached_property
     def _names_device(self) -> bool:
         return any(map(names_device, self.statements))
+
+    @cached_property
+    def _own_heads(self) -> set[str]:
+        return classes_with_own_heads(self.statements)
 
     @cached_property
     def _sets_dtype(self) -> bool:
