@@ -41,6 +41,8 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from ((1.6, each) for each in context.made)
     if seen is not None and seen.is_array:
         yield from _of_the_same_shape(node, seen, context)
+        if id(node) in context.raising:  # its size was meant
+            yield from ((1.2, parsed(text, {"E": node})) for text in table()["wraps"]["raising"])
     if isinstance(node, ast.Name | ast.Attribute | ast.Constant) and (larger := context.larger.get(ast.unparse(node))):
         cost = 1.4 if (seen is not None and seen.kind == "int") or isinstance(node, ast.Constant) else 1.6
         yield from ((cost, each) for each in larger if not any(inner is node for inner in ast.walk(each)))

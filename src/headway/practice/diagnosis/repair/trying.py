@@ -428,8 +428,9 @@ class Search:
         return True
 
     def _least(self, trial: Trial) -> float:
-        """Return the number of probes that prove the convention of a trial."""
-        half = len(self.trial.probes) / 2
+        """Return the number of probes that prove the convention of a trial: half of them, of a program that raises half of those that it has to support."""
+        counted = self.trial.probes if self.trial.has_answers else [probe for probe in self.trial.probes if probe.beyond is None]
+        half = len(counted) / 2
         return min(half, ENOUGH) if not self._right and trial.conventions in self.known else half
 
     @cached_property
