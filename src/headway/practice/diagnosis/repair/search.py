@@ -15,6 +15,7 @@ from headway.practice.diagnosis.checks.trial import Trial, num_axes, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation, turns_unevenly
+from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import functions_in, read_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
@@ -454,8 +455,11 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     foresight = Foresight(search.program.statements, recorder, path, library)
     statements = search.program.statements
     leading = sources(statements, lines)
+    findings = search.findings
     if isinstance(answer, Raised):  # what the line that raised reads may be wrong, or what that was made of
-        raising = {*search.findings.suspects}
+        line = None if is_endless(answer) else last_line(answer.error, search.program.path)
+        findings = findings if line is None else replace(findings, suspects=[*findings.suspects, line])
+        raising = {*findings.suspects}
         read = sources(statements, raising)
         leading |= read | sources(statements, raising | read)
     near = Nearness(lines, leading, foresight, misreturned, raises=isinstance(answer, Raised))
@@ -463,7 +467,7 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
         seen = Observation(names, recorder.values, num_lines)
-        return changes(search.program, seen, library, search.findings, gaps, near, most)
+        return changes(search.program, seen, library, findings, gaps, near, most)
     finally:
         for change in reversed(before):
             change.undo()
