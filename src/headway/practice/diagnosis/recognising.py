@@ -414,13 +414,8 @@ def as_correct(subject: Subject) -> Exercise | None:
 
     The name of a function may mean a loss.
     """
-    return _first_correct(
-        subject, [part for pattern, parts in _meant_if_correct(subject) if re.fullmatch(pattern, subject.short_name) for part in parts]
-    )
-
-
-def _meant_if_correct(subject: Subject) -> Sequence[tuple[str, Sequence[str]]]:
-    return MEANT_IF_CORRECT if inspect.isclass(subject.value) else LOSS_IF_CORRECT
+    meant = MEANT_IF_CORRECT if inspect.isclass(subject.value) else LOSS_IF_CORRECT
+    return _first_correct(subject, [part for pattern, parts in meant if re.fullmatch(pattern, subject.short_name) for part in parts])
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:
@@ -433,7 +428,10 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
 
 
 def parts_if_correct(subject: Subject) -> list[str]:
-    """Return the parts that a subject is taken for by its name, or by the name and its source, only if it is correct as one of them, likeliest first."""
+    """Return the parts that a subject is taken for, by its name or by the name and its source, only if it is correct as one of them.
+
+    Those of which many variants have the same name, such as masks and losses, are left out.
+    """
     name = subject.short_name
     if re.search(SCHEDULER, name) and re.search(OF_WIDTH, subject.own_source):
         return ["noam_schedule"]
@@ -441,9 +439,7 @@ def parts_if_correct(subject: Subject) -> list[str]:
         return ["cosine_schedule" if re.search(r"\bcos\(", subject.own_source) else "linear_schedule"]
     if is_of_codes(subject):
         return [*fitting(name)[0][:1]]
-    if inspect.isfunction(subject.value) and re.fullmatch(OF_MASK, name.strip("_")):
-        return ["causal_mask" if re.search(OF_ORDER, subject.used_source) else "padding_mask"]
-    return [part for pattern, parts in _meant_if_correct(subject) if re.fullmatch(pattern, name) for part in parts]
+    return ["residual"] if inspect.isclass(subject.value) and re.fullmatch(OF_RESIDUAL, name) else []
 
 
 OF_MASK = r"(?i)((build|make|create|get|generate|new|compute)_)?((self|cross|encoder|enc)_)?(attention|attn)_mask"

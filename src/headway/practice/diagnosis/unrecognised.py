@@ -18,7 +18,6 @@ from headway.practice.diagnosis.checks.unfit import unfit_trials
 from headway.practice.diagnosis.classes.parts import computes_waves
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import is_in_doubt
-from headway.practice.diagnosis.doubtful_repairs import IDENTIFIER
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import raises_when_made
 from headway.practice.diagnosis.inherited import inherited_cause
@@ -124,6 +123,12 @@ def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str], a
 
 
 def _leaves_out(repair: Repair, subject: Subject) -> bool:
-    """Return True if an edit of a repair leaves out names: what a part does not have may be meant, as its name says little."""
+    """Return True if an edit leaves out a part of an expression, or changes only a number that may turn it off: its name says little of a subject."""
     edits = [(replaced_text(subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
-    return any(len(re.findall(IDENTIFIER, old)) > len(re.findall(IDENTIFIER, new)) for old, new in edits)
+    is_scheduling = re.search(r"(?i)lr|rate|sched|warm", subject.short_name) is not None
+    is_of_number = any(re.fullmatch(NUMBER, old.strip()) for old, _ in edits) and not is_scheduling
+    return is_of_number or any(len(re.findall(TOKEN, old)) > len(re.findall(TOKEN, new)) for old, new in edits)
+
+
+NUMBER, TOKEN = r"-?[\d.]+(e-?\d+)?", r"\w+|[^\w\s()]"
+"""Patterns of a number, and of a word or a sign of a program."""

@@ -119,6 +119,7 @@ def uncalled_methods(statement: ast.stmt, statements: Sequence[ast.stmt]) -> lis
 PLAIN = ("int", "float", "bool", "str", "list", "tuple", "dict", "NoneType", "Size", "float array", "int array", "bool array")
 """Kinds of values that are neither functions nor objects of a class."""
 
+
 def widths_of(context: Context) -> dict[int, str]:
     """Return the widths of the arrays in scope, each with one of the arrays."""
     return {each.shape[-1]: name for name, each in reversed(context.names.variables.items()) if each.is_array and each.shape}

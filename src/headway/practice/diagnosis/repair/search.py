@@ -408,6 +408,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
         if trial.has_answers
         else ()
     )
+    raising = {probe.name for probe, answer in zip(trial.probes, trial.answers, strict=True) if isinstance(answer, Raised)}
     search.order.sort(
         key=lambda probe: (
             not failing[probe.name],
@@ -415,11 +416,12 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
             probe.name not in explained,
             probe.beyond is not None,
             -num_lines[probe.name],
-            0 if trial.has_answers or not trial.call.is_instance else -num_axes(probe.inputs),  # a module may need a batch
+            -num_axes(probe.inputs) if trial.call.is_instance and probe.name in raising else 0,  # a module may need a batch
             num_numbers(probe.inputs),
         )
     )
     search.baseline, search.raises = search.closeness(call_of(trial, program.subject))
+    search.is_begun = True
     rivals = Rivals(trial, trials)
     search.rivals = None if search.first is not None and rivals.suit(*search.first) else rivals
     return search

@@ -69,7 +69,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
                 if "**" in text and own.kind == "int":  # a size: the array would be too large
                     continue
                 is_size_of_head = text == "E // S" and own.kind == "int" and "head" in name.lower()
-                yield 1.4 if is_size_of_head else 1.5 if name in context.unused or is_raising else 2.4, made(text, S=name)
+                yield 1.0 if is_size_of_head else 1.5 if name in context.unused or is_raising else 2.4, made(text, S=name)
         return
     if own is None or own.kind == "bool array":
         yield 1.2, ast.UnaryOp(ast.Invert(), node)
