@@ -457,11 +457,9 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     foresight = Foresight(search.program.statements, recorder, path, library)
     statements = search.program.statements
     leading = sources(statements, lines)
-    findings = search.findings
     if isinstance(answer, Raised):  # what the line that raised reads may be wrong, or what that was made of
         line = None if is_endless(answer) else last_line(answer.error, search.program.path)
-        findings = findings if line is None else replace(findings, suspects=[*findings.suspects, line])
-        raising = {*findings.suspects}
+        raising = {*search.findings.suspects, *([] if line is None else [line])}
         read = sources(statements, raising)
         leading |= read | sources(statements, raising | read)
     near = Nearness(lines, leading, foresight, misreturned, raises=isinstance(answer, Raised))
@@ -469,7 +467,7 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
         search.num_reached = len(path.reached([each.signature for each in recorder.values.values()]))
     try:
         seen = Observation(names, recorder.values, num_lines)
-        return changes(search.program, seen, library, findings, gaps, near, most)
+        return changes(search.program, seen, library, search.findings, gaps, near, most)
     finally:
         for change in reversed(before):
             change.undo()
