@@ -260,10 +260,12 @@ def with_exercises(
             yield subject, part
 
 
-def unjudged(module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str]) -> list[Subject]:
-    """Return the functions and classes of a file that are not among `judged`, without base classes and tests."""
+def unjudged(
+    module: ModuleType, text: str, judged: Collection[str], skipped: Collection[str], *, with_methods: bool = False
+) -> list[Subject]:
+    """Return the functions and classes of a file, and maybe the methods, that are not among `judged`, without base classes and tests."""
     candidates = _candidates(subjects_in(module, text), skipped)
-    return [subject for subject in candidates if subject.name not in judged and "." not in subject.name]
+    return [subject for subject in candidates if subject.name not in judged and (with_methods or "." not in subject.name)]
 
 
 def _candidates(subjects: Sequence[Subject], skipped: Collection[str]) -> list[Subject]:

@@ -427,6 +427,21 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
     return exercise("bpe_tokenizer") if "merge" in subject.own_source else _first_correct(subject, ("bpe_tokenizer",))
 
 
+def parts_if_correct(subject: Subject) -> list[str]:
+    """Return the parts that a subject is taken for, by its name or by the name and its source, only if it is correct as one of them.
+
+    Those of which many variants have the same name, such as masks and losses, are left out.
+    """
+    name = subject.short_name
+    if re.search(SCHEDULER, name) and re.search(OF_WIDTH, subject.own_source):
+        return ["noam_schedule"]
+    if re.search(OF_RATES, name):
+        return ["cosine_schedule" if re.search(r"\bcos\(", subject.own_source) else "linear_schedule"]
+    if is_of_codes(subject):
+        return [*fitting(name)[0][:1]]
+    return ["residual"] if inspect.isclass(subject.value) and re.fullmatch(OF_RESIDUAL, name) else []
+
+
 OF_MASK = r"(?i)((build|make|create|get|generate|new|compute)_)?((self|cross|encoder|enc)_)?(attention|attn)_mask"
 """Pattern of the names of functions that make a mask of a kind that the name does not say."""
 

@@ -24,13 +24,14 @@ from headway.practice.diagnosis.inherited import inherited_cause
 from headway.practice.diagnosis.reading.methods import BYTE_PAIRS
 from headway.practice.diagnosis.reading.subject import Subject, is_of_byte_pairs
 from headway.practice.diagnosis.reading.unfinished import unfinished_line
-from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than, is_of_codes
+from headway.practice.diagnosis.recognising import JOINS_A_PAIR, is_more_than, is_of_codes, parts_if_correct
 from headway.practice.diagnosis.repair.program import Findings, used_names
 from headway.practice.diagnosis.repair.search import Allowance, Extent, find_repair
+from headway.practice.diagnosis.repair.text import replaced_text
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as by_name
 from headway.practice.names import NO_FUNCTION, fitting
-from headway.practice.verdict import Verdict
+from headway.practice.verdict import Repair, Verdict
 
 MAX_TRIED = 3
 """Subjects and parts that are tried."""
@@ -90,11 +91,14 @@ def _untried(subjects: Sequence[Subject], verdicts: Sequence[Verdict]) -> Iterat
         verdict = judged.get(subject.name)
         if verdict is not None and (verdict.status != "could not run" or verdict.repair is not None):
             continue
-        if unfinished_line(subject) is not None or is_of_codes(subject):
+        owner = subject.name.rpartition(".")[0]
+        if unfinished_line(subject) is not None or (owner and (owner in judged or not is_of_codes(subject))):
             continue
         if isfunction(subject.value) and re.match(NO_FUNCTION, subject.short_name, re.IGNORECASE):
             continue
-        likely, possible = fitting(subject.short_name)
+        likely, possible = fitting(subject.short_name) if not is_of_codes(subject) else ((), ())
+        if verdict is None:
+            possible = (*possible, *(each for each in parts_if_correct(subject) if each not in (*likely, *possible)))
         if subject.file_source and not is_of_byte_pairs(subject.file_source):
             likely, possible = (tuple(each for each in group if each not in BYTE_PAIRS) for group in (likely, possible))
         if verdict is None and re.search(JOINS_A_PAIR, subject.own_source):
@@ -115,5 +119,19 @@ def _repaired_as(subject: Subject, exercise: Exercise, right: Collection[str], a
     if verdict.is_correct or verdict.exercise != exercise.name:
         return None
     repair = find_repair(subject, trials, Findings(trusted=right), Extent(is_single=True, effort=EFFORT, allowance=allowance))
+    if repair is None or (exercise.name in parts_if_correct(subject) and _leaves_out(repair, subject)):
+        return None
     repaired = replace(verdict, status="wrong", causes=(), notes=(), repair=repair, trials=())
-    return None if repair is None or is_in_doubt(repaired) else repaired
+    return None if is_in_doubt(repaired) else repaired
+
+
+def _leaves_out(repair: Repair, subject: Subject) -> bool:
+    """Return True if an edit leaves out a part of an expression, or changes only a number that may turn it off: its name says little of a subject."""
+    edits = [(replaced_text(subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
+    is_scheduling = re.search(r"(?i)lr|rate|sched|warm", subject.short_name) is not None
+    is_of_number = any(re.fullmatch(NUMBER, old.strip()) for old, _ in edits) and not is_scheduling
+    return is_of_number or any(len(re.findall(TOKEN, old)) > len(re.findall(TOKEN, new)) for old, new in edits)
+
+
+NUMBER, TOKEN = r"-?[\d.]+(e-?\d+)?", r"\w+|[^\w\s()]"
+"""Patterns of a number, and of a word or a sign of a program."""

@@ -88,7 +88,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     wrong = [each for each in judged if not each[2].is_correct and (each[2].status in FOUND or not each[0].is_method)]
     right = [verdict for _, _, verdict in judged if verdict.is_correct]
     names = {verdict.subject for verdict in right}
-    others = [] if job.named is not None else unjudged(module, job.text, names, job.skipped)
+    others = [] if job.named is not None else unjudged(module, job.text, names, job.skipped, with_methods=True)
     if wrong or others:
         from headway.practice.diagnosis.repair.search import Allowance
         from headway.practice.diagnosis.repairing import with_repairs

@@ -145,10 +145,8 @@ def _ways(cls: type, method: str) -> tuple[tuple[int, int], ...]:
     function = next(iter(parsed(textwrap.dedent(inspect.getsource(getattr(cls, method)))).body), None)
     body = without_texts(function.body) if isinstance(function, ast.FunctionDef) else []
     before, counts, _ = "\n".join(map(ast.unparse, body)).partition("+= 1")
-    if not counts:
-        return (*COUNTS_FIRST, *COUNTS_LAST)
     earlier = int(_is_called_when_made(cls, method))
-    ways = COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST
+    ways = (*COUNTS_FIRST, *COUNTS_LAST) if not counts else COUNTS_LAST if re.search(r"(?i)lr|rate|factor", before) else COUNTS_FIRST
     return tuple((more - earlier, first) for more, first in ways)
 
 

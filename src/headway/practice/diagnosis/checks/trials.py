@@ -43,7 +43,7 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     for library in libraries:
         ways: list[list[Trial]] = []
         calls: list[tuple[Call, Answered]] = [(call, {}) for call in calls_of(subject, exercise, library)]
-        raising: Counter[int] = Counter()
+        raising, failing = Counter[int](), Counter[int]()
         for place, (call, answered) in enumerate(calls):
             call.place = place
             if library not in MOST_CALLS or raising[_construction(call)] >= MOST_RAISING:
@@ -51,11 +51,15 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
             if right := _right_from_the_first(call, exercise, memory, answered):
                 return right
             raising[_construction(call)] += _raises_always(answered)
-        memory.num_calls = 0
+        memory.num_calls, has_matched = 0, False
         for call, answered in calls:
-            if not answered and raising[_construction(call)] >= MOST_RAISING:
+            if not has_matched and memory.num_calls > MOST_WITHOUT_MATCH:
+                break
+            if (not answered and raising[_construction(call)] >= MOST_RAISING) or failing[_construction(call)] >= MOST_RAISING:
                 continue
             tried = _until_right(_trials_under(call, exercise, memory, answered))
+            failing[_construction(call)] += bool(tried) and all(map(_raises_where_required, tried))
+            has_matched |= any(trial.num_matching() for trial in tried)
             if call.is_guessed and not any(not trial.is_wrong_where_required and trial.without_refused().is_right() for trial in tried):
                 continue
             ways.append(tried)
@@ -85,8 +89,13 @@ def _are_given_arrays_for_lists(trials: Sequence[Trial]) -> bool:
     return all(isinstance(each, Raised) and "truth value of an array" in str(each.error) for each in answers)
 
 
+MOST_WITHOUT_MATCH = 1500
+"""Number of calls none of which returned a right output, after which no further place of the weights is tried: those of a right program are found
+by their first outputs."""
+
 MOST_RAISING = 2
-"""Calls of one reading of a class that raise for every input, after which other places of its weights are not tried."""
+"""Calls of one reading of a class that raise for every input, or for some that it has to support, after which other places of its weights are not
+tried: they have the same shapes."""
 
 
 def _construction(call: Call) -> int:
@@ -98,6 +107,11 @@ def _raises_always(answered: Answered) -> bool:
     """Return True if there are outputs, and all of them are exceptions."""
     known = [each[0] for each in answered.values() if each is not None]
     return bool(known) and all(isinstance(answer, Raised) for answer in known)
+
+
+def _raises_where_required(trial: Trial) -> bool:
+    """Return True if a subject raises for inputs that it has to support."""
+    return any(isinstance(answer, Raised) and probe.beyond is None for probe, answer in zip(trial.probes, trial.answers, strict=True))
 
 
 def _right_from_the_first(call: Call, exercise: Exercise, memory: Memory, answered_probes: Answered) -> list[Trial]:

@@ -87,7 +87,9 @@ def tree_read(
 
 
 def _annotation(function: Callable[..., Any], parameter: str) -> Any:
-    return inspect.signature(function).parameters[parameter].annotation
+    """Return the annotation of a parameter; an empty one if it is one of the options that a decorator adds."""
+    taken = inspect.signature(function).parameters.get(parameter)
+    return inspect.Parameter.empty if taken is None else taken.annotation
 
 
 def _resolved(annotation: Any, module: ModuleType | None) -> Any:

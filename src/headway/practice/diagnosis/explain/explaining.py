@@ -46,8 +46,16 @@ Explain = Callable[[Subject, Trial], Iterator[Explanation]]
 
 
 def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Yield known mistakes in steps without a measurable number."""
-    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
+    """Yield known mistakes in steps without a measurable number; of those whose only effect is an exception, one that no other is like."""
+    found = [*_matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])]
+    yield from [] if len(found) > 1 and _is_wrong_by_exceptions(trial) else found
+
+
+def _is_wrong_by_exceptions(trial: Trial) -> bool:
+    """Return True if all that a subject returned is right, so that exceptions alone are wrong, which are the outcome of many mistakes."""
+    return all(
+        isinstance(answer, Raised) or trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)
+    )
 
 
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
@@ -146,7 +154,7 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
     Exceptions alone are the outcome of many pairs, so one wrong output must be a value.
     """
-    if all(isinstance(answer, Raised) or trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)):
+    if _is_wrong_by_exceptions(trial):
         return
     outputs = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)

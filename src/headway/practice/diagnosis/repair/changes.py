@@ -23,6 +23,7 @@ from headway.practice.diagnosis.repair.context import (
 )
 from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import number_of, variants
+from headway.practice.diagnosis.repair.filling import assignments_in, filled
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
@@ -125,6 +126,7 @@ def changes(
     misreturned = frozenset(map(id, near.misreturned))
     raising, idioms = _raising(program.statements, seen), idioms_of(program.statements)
     wrappers = wrappers_of(program.statements)
+    assignments = assignments_in(program.statements)
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(findings.trusted)}
     for index, statement in enumerate(program.statements):
         methods = uncalled_methods(statement, program.statements)
@@ -157,6 +159,7 @@ def changes(
                 classes,
                 [each for each in ([] if function is None else parameters_in(function)) if each != "self"],
                 [each for each in methods if isinstance(function, ast.FunctionDef) and function.name not in (each, *CONSTRUCTORS)],
+                assignments,
             )
             if gaps.name is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, gaps.name, context)
@@ -348,6 +351,8 @@ def _rewritten(
     dropped = context.expressions.get(id(node.value)) if isinstance(node, ast.Expr) else None
     if isinstance(node, ast.Expr) and dropped is not None and dropped.is_array and (changed := _changed_by(node.value)) is not None:
         yield _DROPPED, [node], [ast.Assign([ast.Name(changed, ast.Store())], node.value)]
+    if isinstance(node, ast.Pass):
+        yield from filled(node, context)
     if not isinstance(node, ast.Return | ast.Pass):
         yield 1.7, [node], ([] if len(body) > 1 else [ast.Pass()])
     if place + 1 < len(body) and not isinstance(body[place + 1], ast.Return | ast.FunctionDef):

@@ -50,6 +50,7 @@ class Context:
     classes    classes of the file that the program does not use
     operands   parameters of the function
     methods    methods of its class with one operand that the program never calls
+    assignments  different assignments of the program
     """
 
     names: Names
@@ -75,6 +76,7 @@ class Context:
     classes: Sequence[str] = ()
     operands: Sequence[str] = ()
     methods: Sequence[str] = ()
+    assignments: Sequence[ast.stmt] = ()
 
     @property
     def unused_parts(self) -> list[str]:
@@ -116,6 +118,12 @@ def uncalled_methods(statement: ast.stmt, statements: Sequence[ast.stmt]) -> lis
 
 PLAIN = ("int", "float", "bool", "str", "list", "tuple", "dict", "NoneType", "Size", "float array", "int array", "bool array")
 """Kinds of values that are neither functions nor objects of a class."""
+
+
+def widths_of(context: Context) -> dict[int, str]:
+    """Return the widths of the arrays in scope, each with one of the arrays."""
+    return {each.shape[-1]: name for name, each in reversed(context.names.variables.items()) if each.is_array and each.shape}
+
 
 EXCHANGES = ("transpose", "swapaxes", "permute", "permute_dims", "movedim", "moveaxis")
 
@@ -187,11 +195,14 @@ def own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.exp
 
 
 def larger_of(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
-    """Return the different operations of a function with a simple operand, by the source of the operand: another use of it may lack them."""
+    """Return the different operations of a function with a simple operand, and its calls with nothing else, by the source of the operand.
+
+    Another use of it may lack them.
+    """
     found: dict[str, dict[str, ast.expr]] = {}
     for node in nodes:
-        if isinstance(node, ast.BinOp):
-            for part in (node.left, node.right):
+        if isinstance(node, ast.BinOp | ast.Call):
+            for part in (node.left, node.right) if isinstance(node, ast.BinOp) else node.args if len(node.args) == 1 else ():
                 if isinstance(part, ast.Name | ast.Attribute | ast.Constant):
                     found.setdefault(ast.unparse(part), {})[ast.dump(node)] = node
     return {name: list(operations.values())[:MAX_LARGER] for name, operations in found.items()}

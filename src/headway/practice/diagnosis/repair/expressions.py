@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from headway.practice.diagnosis.reading.trees import is_of_self, last_name
-from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal
+from headway.practice.diagnosis.repair.context import Context, Variant, is_module, literal, widths_of
 from headway.practice.diagnosis.repair.nesting import (
     attending_elsewhere,
     interleaved,
@@ -41,6 +41,8 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
         yield from ((1.6, each) for each in context.made)
     if seen is not None and seen.is_array:
         yield from _of_the_same_shape(node, seen, context)
+        if id(node) in context.raising:  # its size was meant
+            yield from ((1.2, parsed(text, {"E": node})) for text in table()["wraps"]["raising"])
     if isinstance(node, ast.Name | ast.Attribute | ast.Constant) and (larger := context.larger.get(ast.unparse(node))):
         cost = 1.4 if (seen is not None and seen.kind == "int") or isinstance(node, ast.Constant) else 1.6
         yield from ((cost, each) for each in larger if not any(inner is node for inner in ast.walk(each)))
@@ -101,8 +103,7 @@ def _widths_under_root(node: ast.BinOp | ast.Call, context: Context) -> Iterator
     seen = context.expressions.get(id(size))
     if seen is None or seen.kind != "int":
         return
-    names = {each.shape[-1]: name for name, each in reversed(context.names.variables.items()) if each.is_array and each.shape}
-    yield from (each for name in names.values() if ast.unparse(each := parsed(f"{name}.shape[-1]", {})) != ast.unparse(size))
+    yield from (each for name in widths_of(context).values() if ast.unparse(each := parsed(f"{name}.shape[-1]", {})) != ast.unparse(size))
 
 
 def _of_the_same_shape(node: ast.expr, seen: Seen, context: Context) -> Iterator[Variant]:
@@ -424,6 +425,8 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     if name in ("reshape", "view") and not any(number_of(each) == -1 for each in arguments):
         for index in range(len(arguments), -1, -1):
             yield 1.4, ast.Call(node.func, [*arguments[:index], literal(-1), *arguments[index:]], keywords)
+            if id(node) not in context.expressions and len(arguments) > 1:  # it raised: a size is wrong
+                yield 1.3, ast.Call(node.func, [*arguments[:index], literal(-1), *arguments[index + 1 :]], keywords)
     if name in ("reshape", "view") and len(arguments) == 4:  # heads that are split off in front of the positions
         split = ast.Call(node.func, [arguments[0], arguments[2], arguments[1], arguments[3]], keywords)
         moved = parsed("E.transpose(1, 2)" if context.library == "torch" else "E.swapaxes(1, 2)", {"E": split})

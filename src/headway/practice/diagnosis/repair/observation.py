@@ -213,7 +213,7 @@ def _recorded(root: ast.AST) -> Iterator[Place]:
         if place.field == "func" and not isinstance(place.node, ast.Attribute):
             continue
         yield from _recorded(place.node)
-        is_receiver = isinstance(root, ast.Attribute | ast.Subscript) and isinstance(root.ctx, ast.Store)
+        is_receiver = isinstance(root, ast.Attribute | ast.Subscript) and isinstance(root.ctx, ast.Store) and place.field == "value"
         is_index = isinstance(place.node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in place.node.elts)
         if place.is_read and place.field != "func" and not (is_receiver or is_index or isinstance(place.node, _NOT_RECORDED)):
             yield place

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import decoded, encoded_for, may_apply, measured_conventions
 from headway.practice.diagnosis.calls.timeout import time_limit
@@ -37,12 +38,21 @@ MAX_RAISING = 24
 def call_of(trial: Trial, subject: Subject) -> Call:
     """Return the trial's call for a changed subject, without what is known of the old one.
 
-    A function that takes its weights in a dict is called as a class that holds them.
+    A function that takes its weights in a dict is called as a class that holds them, and a class that was made into a function, such as a schedule
+    with a state, is made into one again.
     """
+    if _is_made_of_class(trial.call, subject):
+        calls = [*calls_of(subject, trial.exercise, trial.call.library)]
+        return calls[trial.call.place] if trial.call.place < len(calls) else replace(trial.call, subject=subject)
     if isinstance(trial.call, InstanceCall) and not inspect.isclass(subject.value):
         subject = as_layer(subject, trial.call.library) or as_class(subject, trial.call.library) or subject
     fresh: dict[str, Any] = {name: {} for name in ("made", "unmade", "slots") if hasattr(trial.call, name)}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
+
+
+def _is_made_of_class(call: Call, subject: Subject) -> bool:
+    """Return True if a call is of a function that was made of a class of the file."""
+    return inspect.isclass(subject.value) and inspect.isfunction(call.subject.value)
 
 
 def answered(trial: Trial, probe: Probe) -> tuple[Any, float]:

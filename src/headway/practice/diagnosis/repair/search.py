@@ -15,6 +15,7 @@ from headway.practice.diagnosis.checks.trial import Trial, num_axes, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_by_inputs
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.unrotated import leaves_out_rotation, turns_unevenly
+from headway.practice.diagnosis.reading.errors import last_line
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.trees import functions_in, read_in, returned_by, stored_in
 from headway.practice.diagnosis.repair.changes import Gaps, Nearness, changes
@@ -407,6 +408,7 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
         if trial.has_answers
         else ()
     )
+    raising = {probe.name for probe, answer in zip(trial.probes, trial.answers, strict=True) if isinstance(answer, Raised)}
     search.order.sort(
         key=lambda probe: (
             not failing[probe.name],
@@ -414,11 +416,12 @@ def _search(program: Program, trial: Trial, trials: Sequence[Trial], findings: F
             probe.name not in explained,
             probe.beyond is not None,
             -num_lines[probe.name],
-            0 if trial.has_answers or not trial.call.is_instance else -num_axes(probe.inputs),  # a module may need a batch
+            -num_axes(probe.inputs) if trial.call.is_instance and probe.name in raising else 0,  # a module may need a batch
             num_numbers(probe.inputs),
         )
     )
     search.baseline, search.raises = search.closeness(call_of(trial, program.subject))
+    search.is_begun = True
     rivals = Rivals(trial, trials)
     search.rivals = None if search.first is not None and rivals.suit(*search.first) else rivals
     return search
@@ -455,7 +458,8 @@ def _candidates(search: Search, before: tuple[Change, ...] = (), most: float = f
     statements = search.program.statements
     leading = sources(statements, lines)
     if isinstance(answer, Raised):  # what the line that raised reads may be wrong, or what that was made of
-        raising = {*search.findings.suspects}
+        line = None if is_endless(answer) else last_line(answer.error, search.program.path)
+        raising = {*search.findings.suspects, *([] if line is None else [line])}
         read = sources(statements, raising)
         leading |= read | sources(statements, raising | read)
     near = Nearness(lines, leading, foresight, misreturned, raises=isinstance(answer, Raised))

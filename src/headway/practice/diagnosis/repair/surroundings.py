@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from headway.practice.diagnosis.repair.context import PLAIN, Context, Variant
+from headway.practice.diagnosis.repair.context import PLAIN, Context, Variant, widths_of
 from headway.practice.diagnosis.repair.observation import Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
 MAX_OTHERS = 8
 """Names, masks and sizes that are combined with one expression."""
+OF_SCORES, OF_WIDTH = r"(?i)score|\bdot|att|energ|sim|logit|matmul|einsum|@|prod", 1.3
+"""Pattern of an expression that may be scores, and the cost of their division by the root of a width in scope."""
 OF_PLACES = 0.5
 """Cost of the elements of an array that nothing reads at the places that a program returns, such as the tokens of ranks."""
 
@@ -60,15 +63,18 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             yield from ((1.7, made(text)) for text in ("3 * E", "4 * E"))  # query, key and value in one, and a wider hidden layer
         for text in table()["wraps"]["number"]:
             yield 2.3, made(text)
+        is_raising = id(node) in context.raising and own.kind == "int"
         for name, _ in [*_others(context, "number")][:MAX_OTHERS]:
             for text in table()["combinations"]["number"]:
                 if "**" in text and own.kind == "int":  # a size: the array would be too large
                     continue
                 is_size_of_head = text == "E // S" and own.kind == "int" and "head" in name.lower()
-                yield 1.4 if is_size_of_head else 1.5 if name in context.unused else 2.4, made(text, S=name)
+                yield 1.0 if is_size_of_head else 1.5 if name in context.unused or is_raising else 2.4, made(text, S=name)
         return
     if own is None or own.kind == "bool array":
         yield 1.2, ast.UnaryOp(ast.Invert(), node)
+    if own is not None and own.kind == "float array" and len(own.shape) > 1 and re.search(OF_SCORES, ast.unparse(node)):
+        yield from ((OF_WIDTH, made(f"E / {name}.shape[-1] ** 0.5")) for name in widths_of(context).values())
     yield from ((0.9, made(f"self.{name}(E)")) for name in context.methods[:MAX_OTHERS])
     yield from ((1.6, made(f"{name}(E)")) for name in context.functions[:MAX_OTHERS])
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):

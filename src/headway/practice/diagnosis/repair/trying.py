@@ -72,6 +72,7 @@ class Search:
 
     order     probes, those that fail and are small first
     spent     work that is done
+    is_begun  True once the program is known without a change
     unit      work of one call
     known     conventions that were tried without a change
     findings  what the diagnosis knows of the mistake
@@ -109,6 +110,7 @@ class Search:
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
+    is_begun: bool = False
     known: Collection[tuple[Convention, ...]] = ()
     findings: Findings = NO_FINDINGS
     may_refuse: bool = True
@@ -363,6 +365,8 @@ class Search:
             if self.first is None and not isinstance(answer, Raised):
                 self.first = probe, found
             is_refusal = probe.beyond is not None and isinstance(answer, Raised)
+            if is_refusal and index == 0 and self.is_begun and not self.raises and self.own_error is not None:  # it still raises
+                return 0.0, False
             if is_refusal and self.may_refuse:
                 refused.add(probe.beyond)
             elif share < 1.0 and not (is_refusal and probe.name in self.refused):
@@ -428,8 +432,9 @@ class Search:
         return True
 
     def _least(self, trial: Trial) -> float:
-        """Return the number of probes that prove the convention of a trial."""
-        half = len(self.trial.probes) / 2
+        """Return the number of probes that prove the convention of a trial: half of them, of a program that raises half of those that it has to support."""
+        counted = self.trial.probes if self.trial.has_answers else [probe for probe in self.trial.probes if probe.beyond is None]
+        half = len(counted) / 2
         return min(half, ENOUGH) if not self._right and trial.conventions in self.known else half
 
     @cached_property
