@@ -440,8 +440,10 @@ SOURCES = ("encoder", "source", "memory")
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
-    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in parameters)]
-    unlisted = [each for each in parameters if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
+    left_out = _of_absent_source(parameters, roles)
+    considered = [each for each in parameters if each.name not in left_out]
+    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
+    unlisted = [each for each in considered if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
@@ -452,6 +454,21 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
         elif parameter.default is parameter.empty:
             found[parameter.name] = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
     return found
+
+
+SOURCE = r"enc|memory|source|src|context"
+"""Words in the name of an encoder's output."""
+
+
+def _of_absent_source(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[str]:
+    """Return the optional masks of an encoder's output that a part without encoder may leave out: `x, memory=None, src_mask=None, tgt_mask=None`."""
+    absent = [each for each in parameters if each.default is None and not any(fits_name(each.name, role) for role in roles)]
+    has_source = any(re.search(SOURCE, each.name.lower()) and "mask" not in each.name.lower() for each in absent)
+    if not has_source or any(role.name.startswith(SOURCES) for role in roles):
+        return []
+    masks = [each for each in parameters if "mask" in each.name.lower()]
+    of_source = [each.name for each in masks if each.default is None and re.search(OF_SOURCE, each.name.lower())]
+    return of_source if len(of_source) < len(masks) else []
 
 
 def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
