@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_d
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 from headway.practice.names import fitting
+from headway.practice.recipes.rotary_forms import COSINES, SINES
 from headway.practice.recipes.toy_model import CPU
 
 FILL_VALUE = Role(
@@ -162,10 +163,15 @@ BOTH_TABLES = r"(?m)^\s*\w*(?:cos|sin)\w*, *\w*(?:cos|sin)\w* *= *(\w+)$"
 """Pattern of the statement that takes cosines and sines from one parameter."""
 
 
+HELD_TABLES = rf"(?s)(?<![\w.])(\w+)\.{COSINES}\b(?!\().*(?<![\w.])\1\.{SINES}\b(?!\()"
+"""Pattern of the source of a function that reads cosines and sines as attributes of one object."""
+
+
 def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the role of a parameter under any name that holds cosines and sines: `cos, sin = waves`."""
+    """Return the role of a parameter under any name that holds cosines and sines: `cos, sin = waves`, `cos = cache.cos[positions]`."""
     tables = next((role for role in roles if role.name == "tables"), None)
-    names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
+    is_taken = tables is not None and not inspect.isclass(subject.value)
+    names = {*re.findall(BOTH_TABLES, subject.code), *re.findall(HELD_TABLES, subject.code)} if is_taken else set()
     return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
 
 

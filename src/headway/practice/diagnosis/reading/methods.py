@@ -15,6 +15,7 @@ from typing import Any
 
 from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
 from headway.practice.names import fitting
+from headway.practice.recipes.rotary_forms import COSINES, SINES
 from headway.practice.roles import Roles
 
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
@@ -391,10 +392,6 @@ def of_operands(owner: type) -> Callable[..., Any] | None:
 
     called.__signature__ = signature.replace(parameters=operands)  # type: ignore[attr-defined]
     return called
-
-
-COSINES, SINES = (rf"_?{name}(_?(cached?|table|values))?" for name in ("cos(ines?)?", "sin(es?)?"))
-"""Patterns of the names of the attributes that hold tables of rotary positions."""
 
 
 def with_tables(owner: type) -> type | None:
