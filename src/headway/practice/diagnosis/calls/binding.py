@@ -446,7 +446,7 @@ SOURCES = ("encoder", "source", "memory")
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
-    left_out = _of_absent_source(parameters, roles)
+    left_out = [*_of_absent_source(parameters, roles), *_of_own_padding(parameters, roles)]
     considered = [each for each in parameters if each.name not in left_out]
     of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
     unlisted = [each for each in considered if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
@@ -475,6 +475,16 @@ def _of_absent_source(parameters: Sequence[inspect.Parameter], roles: Sequence[R
     masks = [each for each in parameters if "mask" in each.name.lower()]
     of_source = [each.name for each in masks if each.default is None and re.search(OF_SOURCE, each.name.lower())]
     return of_source if len(of_source) < len(masks) else []
+
+
+def _of_own_padding(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[str]:
+    """Return the optional masks of padding under names that may mean the encoder's, next to one that says so: `pad_mask=None, cross_pad_mask=None`."""
+    masks = [each for each in parameters if "mask" in each.name.lower()]
+    of_source = [role for role in roles if role.name.startswith(SOURCES)]
+    if not any(re.search(OF_SOURCE, each.name.lower()) and not any(fits_name(each.name, role) for role in roles) for each in masks):
+        return []
+    listed = [each for each in masks if each.default is None and any(fits_name(each.name, role) for role in of_source)]
+    return [each.name for each in listed if not re.search(OF_SOURCE, each.name.lower())]
 
 
 def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
