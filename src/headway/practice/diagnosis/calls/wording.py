@@ -35,7 +35,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("num_decoder_layers", r"dec\w*(layer|block)s?|(layer|block)s?\w*dec"),
     ("vocab_size", r"vocab|num_embeddings|n(um)?_classes|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
     *((role, LENGTH) for role in ("max_seq_len", "context_length", "seq_len")),
-    ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(\w+_)?(layers?|blocks?)|(layers?|blocks?)_?(num|count|number)"),
+    ("num_layers", r"layers?$|depth|^((n|num)_)?stacks$|(?<![a-z])(n|num|number)_?(of_)?(\w+_)?(layers?|blocks?)|(layers?|blocks?)_?(num|count|number)"),
     ("batch_size", r"batch|^bsz?$"),
     ("expansion", r"expan(?!\w*_(size|dim|width|channels|features|units)$)|ratio|mult(?!iple)|factor"),
     ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter|expan|^f$"),
