@@ -34,6 +34,7 @@ from tests.practice.public import (
     given_sizes,
     gradients_and_rates,
     guards_and_slices,
+    held_and_optional,
     jax_modules,
     joined,
     keys_and_lengths,
@@ -109,6 +110,7 @@ EXPLAINED_BY_CALLERS = (
     batches_and_lengths,
     switched_on,
     ranges_and_repeats,
+    held_and_optional,
 )
 """Modules whose programs the rest of the file explains."""
 

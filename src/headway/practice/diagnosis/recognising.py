@@ -397,7 +397,11 @@ OF_KEYS_AND_VALUES = r"\w*KV|\w*KV(Store|Buffer|Memory|State)"
 OF_SMOOTHING = r"(?i)label_?smooth(ing|ed)?(_?(cross_?entropy|ce|loss|criterion))*|smooth(ed)?_?(label_?)?(cross_?entropy|ce)(_?loss)?"
 """Pattern of the names of losses whose targets are smoothed."""
 
+OF_LOOP = r"(?i)((mini_?batch|stochastic|batch)_?)?(sgd|gd|gradient_?descent)(_?(optimi[sz]er|loop))?"
+"""Pattern of the names of functions that may run gradient descent."""
+
 LOSS_IF_CORRECT = ((OF_SMOOTHING, ("cross_entropy",)),)
+FUNCTIONS_IF_CORRECT = (*LOSS_IF_CORRECT, (OF_LOOP, ("gradient_descent",)))
 MEANT_IF_CORRECT = (
     *LOSS_IF_CORRECT,
     (OF_LINEAR, ("linear",)),
@@ -412,9 +416,9 @@ MEANT_IF_CORRECT = (
 def as_correct(subject: Subject) -> Exercise | None:
     """Return the first exercise that the name of a class may mean as which it is correct, such as linear layers, residual connections, experts.
 
-    The name of a function may mean a loss.
+    The name of a function may mean a loss, or a descent.
     """
-    meant = MEANT_IF_CORRECT if inspect.isclass(subject.value) else LOSS_IF_CORRECT
+    meant = MEANT_IF_CORRECT if inspect.isclass(subject.value) else FUNCTIONS_IF_CORRECT
     return _first_correct(subject, [part for pattern, parts in meant if re.fullmatch(pattern, subject.short_name) for part in parts])
 
 

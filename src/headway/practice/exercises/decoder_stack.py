@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes import stacks
 from headway.practice.roles import Roles
@@ -38,6 +39,12 @@ STEPS: dict[str, Step] = {**stacks.STEPS, "finish": lambda x, table: x}
 FINISHES = (
     Convention(),
     Convention(TEXTS["logits"], steps={"finish": lambda x, table: x @ table.T}, without="table", source=r"Linear\(|head|proj|vocab"),
+    Convention(
+        TEXTS["log_probabilities"],
+        steps={"finish": lambda x, table: functions.log_softmax(x @ table.T)},
+        without="table",
+        source=r"(?i)log_?softmax",
+    ),
 )
 SEES_ALL = (
     Convention(),

@@ -10,6 +10,7 @@ from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
+from headway.practice.recipes.encoding import without
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
@@ -103,6 +104,15 @@ def _of_quadratic(inputs: Inputs) -> Inputs | None:
     return None if inputs.keys() & {"gradient", "function"} else inputs | QUADRATIC
 
 
+def _value_and_gradient(inputs: Inputs) -> Inputs:
+    """Return the inputs with a function that returns its value and its gradient."""
+    slope = (lambda x: 0.75 + 0 * x) if inputs.get("function") is linear_function else inputs.get("gradient", gradient_of_squares)
+    return without(inputs, "gradient") | {"function": lambda x: (1.0, slope(x))}
+
+
+WITH_GRADIENT = r"(?m)^ *\w+, *\w*(grad|slope|d[fx])\w* *= *(\w+)\("
+"""Pattern of the source of a function that is given one which returns its value and its gradient."""
+
 POINTS = TEXTS["points"]
 
 
@@ -156,6 +166,7 @@ EXERCISE = Exercise(
                 named="c",
             ),
             Convention(reads=_own_gradient),
+            Convention(TEXTS["function_returns_gradient"], _value_and_gradient, role="function", source=WITH_GRADIENT),
         ),
         tuple(RETURNS),
     ),

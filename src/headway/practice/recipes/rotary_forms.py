@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -11,6 +12,20 @@ from headway.practice.exercise import Convention, Inputs
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary_tables")
+
+
+COSINES, SINES = (rf"_?{name}(?:_?(?:cached?|table|values))?" for name in ("cos(?:ines?)?", "sin(?:es?)?"))
+"""Patterns of the names of the attributes that hold tables of rotary positions."""
+
+WORDS = (("cos", "sin"), ("cosine", "sine"), ("cosines", "sines"))
+KEPT = ("", "_cached", "_cache", "_table", "_values")
+"""Names of cosines and sines, and the ends of the names of attributes that hold their tables."""
+
+
+def held_tables(cos: Any, sin: Any) -> SimpleNamespace:
+    """Return an object that holds cosines and sines under each of the usual names."""
+    names = [(f"{start}{first}{end}", f"{start}{second}{end}") for start in ("", "_") for first, second in WORDS for end in KEPT]
+    return SimpleNamespace(**{first: cos for first, _ in names}, **{second: sin for _, second in names})
 
 
 ROWS = {"seq_len", "positions", "x"}

@@ -50,6 +50,12 @@ def test_scores_filled_with_a_number_near_zero_are_a_mistake_with_its_line(tmp_p
     assert [(cause.name, cause.line) for cause in verdict.causes] == [("hidden_score_is_zero", 18)]
 
 
+def test_scores_filled_with_infinity_are_a_mistake_with_its_line(tmp_path):
+    verdict = _checked(tmp_path, 'scores = scores.masked_fill(mask == 0, float("inf"))')
+    assert verdict.status == "wrong"
+    assert [(cause.name, cause.line) for cause in verdict.causes] == [("hidden_score_is_large", 18)]
+
+
 def test_scores_filled_with_a_large_negative_number_are_not(tmp_path):
     masking = "scores = scores.masked_fill(scores == 0, 1e-9).masked_fill(mask == 0, -1e9)"
     assert all(cause.name != "hidden_score_is_zero" for cause in _checked(tmp_path, masking).causes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import re
@@ -9,7 +10,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import Any, TypeGuard, cast
 
 import numpy
 
@@ -29,7 +31,7 @@ from headway.practice.diagnosis.classes.method_binding import call_parameters
 from headway.practice.diagnosis.classes.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.classes.standing_in import BATCH, Event, Stack, stack_of, together
 from headway.practice.diagnosis.classes.submodules import LIBRARIES, is_part
-from headway.practice.diagnosis.reading.subject import Subject
+from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.recipes import stacks
@@ -153,6 +155,14 @@ class StackCall(InstanceCall):
         takes = any(self.binding.takes(name) for name in ("mask", "source_mask", "memory_mask"))
         return takes or bool(re.search(PADS, self._code, re.IGNORECASE))
 
+    @cached_property
+    def counts_from_one(self) -> bool:
+        """True for a class whose positions are 1, 2, …: the first row of their table is that of padding."""
+        nodes = [*ast.walk(parsed(self.subject.used_source))]
+        added = [each.left for each in nodes if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and _is_one(each.right)]
+        ranges = [each for each in nodes if _is_range(each) and len(each.args) > 1 and _is_one(each.args[0])]
+        return bool(ranges) or any(_is_range(inner) for each in added for inner in ast.walk(each))
+
     @property
     def _code(self) -> str:
         """The class's source without comments and docstrings."""
@@ -221,8 +231,8 @@ class StackCall(InstanceCall):
                 continue
             shape = [size for size in slot.shape if size > 1]
             if len(shape) == 2 and shape[1] == stacks.WIDTH and shape[0] >= stacks.MOST_POSITIONS:
-                rows = numpy.zeros(shape)
-                rows[: stacks.MOST_POSITIONS] = inputs["positions"]
+                rows, start = numpy.zeros(shape), int(self.counts_from_one and shape[0] > stacks.MOST_POSITIONS)
+                rows[start : start + stacks.MOST_POSITIONS] = inputs["positions"]
                 slot.write(rows.reshape(slot.shape))
             elif len(shape) == 2 and re.search(SEGMENTS, snake(slot.name)):
                 slot.write(numpy.arange(shape[0])[:, None] * numpy.ones(shape))
@@ -275,6 +285,15 @@ class StackCall(InstanceCall):
         single = [TEXTS["one_sequence"]] if self.form.is_single else []
         order = [TEXTS["constructed_batch_first"]] if self.construction.fixed.get(BATCH_FIRST) is True else []
         return (*([vectors] if self.form.has_vectors else []), *single, *order, TEXTS["layers_replaced"])
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _is_range(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Return True for a call that counts in an array: `torch.arange(1, length + 1)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "arange"
 
 
 def _is_table(slot: Slot, tables: Sequence[numpy.ndarray]) -> bool:

@@ -127,6 +127,9 @@ GUESSED = {WITH_SPACE: "Ġ", WITH_MARK: END_MARK, WITH_NAMED: NAMED}
 UNITS = r"(?i)list\[list\[int\]\]"
 """Pattern of the annotation of several texts that are passed as numbers."""
 
+TOKENS, TO_BYTES = r"(token_?|byte_?)?ids|tokens|bytes_?(list|seq(uence)?)?", r"\.encode\(|\bbytes\(|\bbytearray\("
+"""Patterns of the name of a corpus that is a list of numbers, and of the source of a method that makes such a list of a text."""
+
 HELD = (VOCAB, MERGES, SPECIAL, SPECIAL_IDS, VOCAB_PATH, MERGES_PATH, NAME)
 """Operands of the constructor of a tokenizer that is not trained."""
 
@@ -175,7 +178,7 @@ class TokenizerCall(Call):
             _as_called(getattr(tokenizer, first_method(self.subject.value, names)), learned) for names in (ENCODING, DECODING)
         )
         text = arguments["text"]
-        numbers = _ids_in(encode([self._as_units(text)])[0] if self.takes_units else encode(text))
+        numbers = _ids_in(encode([list(text.encode())])[0] if self.takes_units else encode(text))
         tokens = list(numbers.tolist() if hasattr(numbers, "tolist") else numbers)
 
         def text_of(tokens: list[Any]) -> Any:
@@ -212,8 +215,18 @@ class TokenizerCall(Call):
             re.search(UNITS, str(each.annotation)) for each in parameters_of(getattr(self.subject.value, method), is_bound=True)[:1]
         )
 
+    @cached_property
+    def is_trained_on_bytes(self) -> bool:
+        """True for a tokenizer whose training takes the numbers of bytes that its encoding makes of a text: `fit(tokens)`."""
+        methods = [first_method(self.subject.value, names) for names in (TRAINING, ENCODING)]
+        if not all(methods):
+            return False
+        train, encode = (getattr(self.subject.value, name) for name in methods)
+        is_of_tokens = any(re.fullmatch(TOKENS, each.name) for each in parameters_of(train, is_bound=True)[:1])
+        return is_of_tokens and [re.search(TO_BYTES, inspect.getsource(each)) is not None for each in (train, encode)] == [False, True]
+
     def _as_units(self, text: str) -> Any:
-        return list(text.encode()) if self.takes_units else text
+        return list(text.encode()) if self.takes_units or self.is_trained_on_bytes else text
 
     @property
     def _taken(self) -> set[str]:
@@ -288,7 +301,7 @@ class TokenizerCall(Call):
                 temporary.write_text(corpus, encoding="utf-8")
         named = set(re.findall(NAMED, self.subject.code)) if self.base == WITH_NAMED else ()
         size = SIZES[self.base](corpus) + len(named) + count
-        listed = [self._as_units(corpus)] if self.is_listed else corpus
+        listed = [self._as_units(corpus)] if self.is_listed else list(corpus.encode()) if self.is_trained_on_bytes else corpus
         return {
             "corpus": listed,
             "words": corpus.split(),

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_d
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Role
 from headway.practice.names import fitting
+from headway.practice.recipes.rotary_forms import COSINES, SINES
 from headway.practice.recipes.toy_model import CPU
 
 FILL_VALUE = Role(
@@ -162,10 +163,15 @@ BOTH_TABLES = r"(?m)^\s*\w*(?:cos|sin)\w*, *\w*(?:cos|sin)\w* *= *(\w+)$"
 """Pattern of the statement that takes cosines and sines from one parameter."""
 
 
+HELD_TABLES = rf"(?s)(?<![\w.])(\w+)\.{COSINES}\b(?!\().*(?<![\w.])\1\.{SINES}\b(?!\()"
+"""Pattern of the source of a function that reads cosines and sines as attributes of one object."""
+
+
 def _both_tables(subject: Subject, roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the role of a parameter under any name that holds cosines and sines: `cos, sin = waves`."""
+    """Return the role of a parameter under any name that holds cosines and sines: `cos, sin = waves`, `cos = cache.cos[positions]`."""
     tables = next((role for role in roles if role.name == "tables"), None)
-    names = set(re.findall(BOTH_TABLES, subject.code)) if tables is not None and not inspect.isclass(subject.value) else set()
+    is_taken = tables is not None and not inspect.isclass(subject.value)
+    names = {*re.findall(BOTH_TABLES, subject.code), *re.findall(HELD_TABLES, subject.code)} if is_taken else set()
     return {name: tables for name in _unlisted(subject, roles) if name in names and len(names) == 1 and tables is not None}
 
 
@@ -440,8 +446,10 @@ SOURCES = ("encoder", "source", "memory")
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
-    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in parameters)]
-    unlisted = [each for each in parameters if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
+    left_out = [*_of_absent_source(parameters, roles), *_of_own_padding(parameters, roles)]
+    considered = [each for each in parameters if each.name not in left_out]
+    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
+    unlisted = [each for each in considered if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
@@ -452,6 +460,31 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
         elif parameter.default is parameter.empty:
             found[parameter.name] = Role(f"{NO_EFFECT}{parameter.name}", neutral=None)
     return found
+
+
+SOURCE = r"enc|memory|source|src|context"
+"""Words in the name of an encoder's output."""
+
+
+def _of_absent_source(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[str]:
+    """Return the optional masks of an encoder's output that a part without encoder may leave out: `x, memory=None, src_mask=None, tgt_mask=None`."""
+    absent = [each for each in parameters if each.default is None and not any(fits_name(each.name, role) for role in roles)]
+    has_source = any(re.search(SOURCE, each.name.lower()) and "mask" not in each.name.lower() for each in absent)
+    if not has_source or any(role.name.startswith(SOURCES) for role in roles):
+        return []
+    masks = [each for each in parameters if "mask" in each.name.lower()]
+    of_source = [each.name for each in masks if each.default is None and re.search(OF_SOURCE, each.name.lower())]
+    return of_source if len(of_source) < len(masks) else []
+
+
+def _of_own_padding(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> list[str]:
+    """Return the optional masks of padding under names that may mean the encoder's, next to one that says so: `pad_mask=None, cross_pad_mask=None`."""
+    masks = [each for each in parameters if "mask" in each.name.lower()]
+    of_source = [role for role in roles if role.name.startswith(SOURCES)]
+    if not any(re.search(OF_SOURCE, each.name.lower()) and not any(fits_name(each.name, role) for role in roles) for each in masks):
+        return []
+    listed = [each for each in masks if each.default is None and any(fits_name(each.name, role) for role in of_source)]
+    return [each.name for each in listed if not re.search(OF_SOURCE, each.name.lower())]
 
 
 def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -519,7 +520,9 @@ def _is_floating(value: Any) -> bool:
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """Return the value with `change` applied to every leaf of its dicts, lists and tuples; a Counter stays one."""
+    """Return the value with `change` applied to every leaf of its dicts, lists, tuples and namespaces; a Counter stays one."""
+    if type(value) is SimpleNamespace:
+        return SimpleNamespace(**mapped(change, vars(value)))
     if isinstance(value, dict):
         found = {key: mapped(change, each) for key, each in value.items()}
         return Counter(found) if isinstance(value, Counter) else found
@@ -529,7 +532,7 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    if type(value) in (list, tuple, dict, Counter):
+    if type(value) in (list, tuple, dict, Counter, SimpleNamespace):
         return mapped(_copied, value)
     if type(value) is numpy.ndarray:
         return value.copy()
@@ -544,6 +547,8 @@ def _equal(before: Any, after: Any) -> bool:
         if is_alike and before.tobytes() == after.tobytes():  # far quicker for small arrays
             return True
         return numpy.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
+    if type(before) is SimpleNamespace:
+        return _equal(vars(before), vars(after))
     if isinstance(before, dict):
         return before.keys() == after.keys() and all(_equal(before[key], after[key]) for key in before)
     if isinstance(before, list | tuple):

@@ -80,6 +80,20 @@ def same(*operands: Any, **named: Any) -> Any:
     return (query, *alike) if alike else query
 
 
+class Unrotated:
+    """Part for rotary positions that does not rotate, whether it is called or its method is: `rope.forward(query, positions)`."""
+
+    def __call__(self, *operands: Any, **named: Any) -> Any:
+        """Return the operands as they are."""
+        return same(*operands, **named)
+
+    forward = __call__
+
+
+UNROTATED = Unrotated()
+"""The only such part that is needed."""
+
+
 def turned(*operands: Any, **named: Any) -> Any:
     """Return the operands of a rotation times a number of each position, so that the order of positions has an effect."""
     kept = same(*operands, **named)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calls.rotation import same
+from headway.practice.diagnosis.calls.rotation import UNROTATED
 from headway.practice.exercise import Role
 
 DROPOUT = r"dro(p|[a-z]?out)(?!_?path)|pdrop|(^|_)p$"
@@ -35,10 +35,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("num_decoder_layers", r"dec\w*(layer|block)s?|(layer|block)s?\w*dec"),
     ("vocab_size", r"vocab|num_embeddings|n(um)?_classes|num_tokens|n_tokens|dictionary|(src|trg|tgt|source|target)_(size|dim)$"),
     *((role, LENGTH) for role in ("max_seq_len", "context_length", "seq_len")),
-    ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(\w+_)?(layers?|blocks?)|(layers?|blocks?)_?(num|count|number)"),
+    ("num_layers", r"layers?$|depth|^((n|num)_)?stacks$|(?<![a-z])(n|num|number)_?(of_)?(\w+_)?(layers?|blocks?)|(layers?|blocks?)_?(num|count|number)"),
     ("batch_size", r"batch|^bsz?$"),
-    ("expansion", r"expan|ratio|mult(?!iple)|factor"),
-    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter|^f$"),
+    ("expansion", r"expan(?!\w*_(size|dim|width|channels|features|units)$)|ratio|mult(?!iple)|factor"),
+    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter|expan|^f$"),
     ("d_in", r"(^|_)in(put)?(_|$)|src"),
     ("d_out", r"(^|_)out(put)?s?(_|$)"),
     ("hidden_size", r"emb|model|hid|dim|width|channel|feature|shape|units|size|^d$|^c$|^n$"),
@@ -65,7 +65,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"^(kernel|weight|embed(ding)?|bias)_init(ializer)?$", initial_values),
     (r"multiple_of", 32),
     (r"^max_(batch|bsz)", 16),
-    (r"^(ro_?pe|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", same),
+    (r"^(ro_?pe|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)(_?(layer|module|fn|func))?$", UNROTATED),
     (r"^(device|dev)$", "cpu"),
     (r"dtype|_type$", None),
     (r"(^|_)eps|epsilon", 1e-5),

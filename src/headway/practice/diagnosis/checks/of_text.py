@@ -8,7 +8,7 @@ from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argu
 from headway.practice.diagnosis.checks.repeated_norms import repeated_norm_cause
 from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
-from headway.practice.diagnosis.checks.tiny_fills import tiny_fill_cause
+from headway.practice.diagnosis.checks.tiny_fills import fill_cause
 from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
 from headway.practice.diagnosis.checks.unused_values import unused_value_cause
 from headway.practice.diagnosis.reading.subject import Subject
@@ -36,11 +36,11 @@ def cause_of_text(subject: Subject) -> Cause | None:
 def cause_of_unexplained(subject: Subject, exercise: Exercise) -> Cause | None:
     """Return the cause that the text of a subject shows whose outputs nothing explains, or that could not run; None if there is none.
 
-    Right outputs leave it open whether the text is a mistake: masked scores near 0, other pairs than those that are turned, one norm for two parts.
+    Right outputs leave it open whether the text is a mistake: masked scores near 0 or large, other pairs than those that are turned, one norm for two parts.
     """
     return (
         cause_of_text(subject)
-        or tiny_fill_cause(subject, exercise)
+        or fill_cause(subject, exercise)
         or mixed_layout_cause(subject)
         or repeated_norm_cause(subject, exercise.name)
         or unused_projection_cause(subject)

@@ -1,4 +1,4 @@
-"""Masked scores that a class fills with a number near 0 before softmax, which its text shows even if the calls of the class are not understood."""
+"""Masked scores that a class fills with a number near 0, or a large positive one, before softmax, which its text shows even if the calls of the class are not understood."""
 
 from __future__ import annotations
 
@@ -10,58 +10,68 @@ from headway.practice.exercise import Exercise
 from headway.practice.message import EMPTY
 from headway.practice.verdict import Cause
 
-NAME = "hidden_score_is_zero"
-"""Mistake of an attention whose masked scores are near 0."""
+NEAR_ZERO, LARGE = "hidden_score_is_zero", "hidden_score_is_large"
+"""Mistakes of an attention whose masked scores are near 0, or positive and large."""
 
 MOST = 1e-3
 """Largest number that is filled in by mistake for a large negative one, such as 1e-9 for -1e9."""
 
+LEAST = 1e3
+"""Smallest number that is filled in by mistake for a negative one, such as inf for -inf."""
 
-def tiny_fill_cause(subject: Subject, exercise: Exercise) -> Cause | None:
-    """Return the cause for scores that are filled with a number near 0, and then passed to softmax; None if there are none."""
-    mistake = next((each for each in exercise.mistakes if each.name == NAME), None)
+
+def fill_cause(subject: Subject, exercise: Exercise) -> Cause | None:
+    """Return the cause for scores that are filled with a number near 0, or a large one, and then passed to softmax; None if there are none."""
+    mistakes = {each.name: each for each in exercise.mistakes if each.name in (NEAR_ZERO, LARGE)}
     tree = definitions(parsed(subject.text)).get(subject.name)
-    if mistake is None or tree is None:
+    if not mistakes or tree is None:
         return None
     for method in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)):
         for node in (each for each in ast.walk(method) if isinstance(each, ast.stmt)):
-            name = _filled_near_zero(node)
-            if name is not None and _enters_softmax(name, node, method):
-                return Cause(NAME, mistake.says, mistake.fix, EMPTY, mistake.hides, line=node.lineno)
+            name, fill = _filled(node)
+            mistake = mistakes.get(_mistake_of(fill) or "")
+            if mistake is not None and _enters_softmax(name, node, method):
+                return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, mistake.hides, line=node.lineno)
     return None
 
 
-def _filled_near_zero(node: ast.stmt) -> str | None:
-    """Return the name of the scores that a statement fills with a number near 0, or None."""
+def _filled(node: ast.stmt) -> tuple[str, float]:
+    """Return the name of the scores that a statement fills with a number, and the number; NaN if it fills none."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="masked_fill"), args=[_, fill])
         ) if name == own:
-            return name if _is_near_zero(fill) else None
+            return name, _number(fill)
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="masked_fill_"), args=[_, fill])):
-            return name if _is_near_zero(fill) else None
-        case ast.AugAssign(ast.Name(id=name), ast.Add(), ast.BinOp(op=ast.Mult()) as added):
-            return name if "mask" in ast.unparse(added) and (_is_near_zero(added.left) or _is_near_zero(added.right)) else None
-    return None
+            return name, _number(fill)
+        case ast.AugAssign(ast.Name(id=name), ast.Add(), ast.BinOp(op=ast.Mult()) as added) if "mask" in ast.unparse(added):
+            numbers = [each for each in map(_number, (added.left, added.right)) if _mistake_of(each) == NEAR_ZERO]
+            return name, next(iter(numbers), math.nan)
+    return "", math.nan
 
 
-def _is_near_zero(fill: ast.expr) -> bool:
-    """Return True for a number near 0 but not 0, also as a text or as an array of one number."""
+def _mistake_of(fill: float) -> str | None:
+    """Return the name of the mistake that a number in place of masked scores is: near 0 but not 0, or large; None for another one."""
+    return NEAR_ZERO if 0 < abs(fill) < MOST else LARGE if fill > LEAST else None
+
+
+def _number(fill: ast.expr) -> float:
+    """Return the number that is written in an expression, also as a text or as an array of it; NaN for another expression."""
     match fill:
         case ast.Call(args=[inner]) if ast.unparse(fill.func) in ("float", "torch.tensor"):
-            return _is_near_zero(inner)
+            return _number(inner)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return _is_near_zero(inner)
+            return -_number(inner)
+        case ast.Attribute(attr="inf"):
+            return math.inf
         case ast.Constant(value=str(text)):
             try:
-                number = float(text)
+                return float(text)
             except ValueError:
-                return False
+                return math.nan
         case ast.Constant(value=float(number)):
-            pass
-        case _:
-            return False
-    return math.isfinite(number) and 0 < abs(number) < MOST
+            return number
+    return math.nan
 
 
 def _enters_softmax(name: str, statement: ast.stmt, method: ast.FunctionDef) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -50,6 +51,8 @@ def two_masks_cause(trial: Trial) -> Cause | None:
     for probe in filter(_has_mask, trial.probes):
         try:
             fault = _fault(trial, probe, names[0], others[0])
+            if fault is not None and isinstance(call, InstanceCall) and call.is_wired:  # a correct attention applies one mask only
+                fault = _fault(replace(trial, call=call.with_own_parts()), probe, names[0], others[0])
         except Exception:  # a part that takes one of them at a time
             return None
         if fault is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, TABLE, Binding, fits_name
-from headway.practice.diagnosis.calls.rotation import NUM_STYLES, same, turned
+from headway.practice.diagnosis.calls.rotation import NUM_STYLES, UNROTATED, turned
 from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.chosen_texts import chosen_texts
 from headway.practice.diagnosis.classes.configs import (
@@ -535,7 +535,7 @@ def _neutral_value(parameter: inspect.Parameter) -> Any:
     value = neutral_value(parameter.name)
     is_rotation = fitting(_kind(parameter))[0][:1] == ("rotary",)
     is_layer = _is_layer(parameter) and re.fullmatch(OF_POSITIONS, snake(parameter.name)) is not None
-    return same if value is NOTHING and (is_rotation or is_layer) else value
+    return UNROTATED if value is NOTHING and (is_rotation or is_layer) else value
 
 
 def _kind(parameter: inspect.Parameter) -> str:

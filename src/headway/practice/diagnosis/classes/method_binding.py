@@ -16,6 +16,7 @@ from headway.practice.diagnosis.classes.no_effect import is_only_tested
 from headway.practice.diagnosis.classes.shown import shown_operands
 from headway.practice.diagnosis.classes.usages import Usage
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, parameters_of, parsed
+from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
 from headway.practice.exercise import MISSING, Inputs, Role
 
 
@@ -101,8 +102,22 @@ def _two_masks(parameters: Sequence[inspect.Parameter], role_of: Mapping[str, Ro
 def _is_tested(name: str, source: str) -> bool:
     """Return True if a source tests whether an operand is given, other than for assertions about it."""
     of_checks = rf"(?m)^( *)if {name} is not None:\n(?:\1 +(?:assert|raise|print)\b.*\n)+(?!\1 )"
-    tested = rf"\b{name} *(is|==|!=) *(not )?None|\b(if|not|and|or) {name}\b(?! *[=!<>.\[])"
+    names = "|".join((name, *_given_as(name, source)))
+    tested = rf"\b({names}) *(is|==|!=) *(not )?None|\b(if|not|and|or) ({names})\b(?! *[=!<>.\[])"
     return re.search(tested, re.sub(of_checks, "", source)) is not None
+
+
+def _given_as(name: str, source: str) -> list[str]:
+    """Return the parameters of the functions and methods of a source that it gives an operand for: `mask` of `self._visible(padding_mask, device)`."""
+    nodes = [*ast.walk(parsed(source))]
+    taken = {each.name: [part for part in parameters_in(each) if part != "self"] for each in nodes if isinstance(each, ast.FunctionDef)}
+    found = []
+    for call in (each for each in nodes if isinstance(each, ast.Call)):
+        called = call.func.attr if is_of_self(call.func) else getattr(call.func, "id", "")
+        by_place = zip(taken.get(called, ()), call.args, strict=False)
+        by_name = ((each.arg, each.value) for each in call.keywords if each.arg in taken.get(called, ()))
+        found += [part for part, value in (*by_place, *by_name) if part and isinstance(value, ast.Name) and value.id == name]
+    return [each for each in dict.fromkeys(found) if each != name]
 
 
 def _may_be_left_out(parameter: inspect.Parameter, role_of: Mapping[str, Role], source: str) -> bool:

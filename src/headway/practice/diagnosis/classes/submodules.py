@@ -345,8 +345,14 @@ BEFORE_INPUT = r"(?i)pos|freq|cos|sin|rot|layer_?(id|index|idx)"
 """Pattern of the names of operands of an attention that may be before its input."""
 
 
+OF_PLACES = r"[a-z]_?pos(ition)?s?(_(ids?|idx|index|indices))?$|_len(gth)?s?$"
+"""Pattern of the names of operands of an attention for the positions of its queries or keys, or for their number: `key_position_ids`."""
+
+
 def _place(name: str) -> int:
-    """Return the place of an operand among query, key and value, by its name."""
+    """Return the place of an operand among query, key and value, by its name; positions of queries and keys come after them."""
+    if re.search(OF_PLACES, name.lower()):
+        return 5
     return next((place for place, start in enumerate(("q", "x", "h", "k", "v")) if name.lower().startswith(start)), 5)
 
 

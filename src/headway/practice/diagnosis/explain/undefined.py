@@ -265,5 +265,7 @@ def defined_names(node: ast.AST) -> list[str]:
     """Return the names that a node defines."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]
-    fields = [getattr(node, each, None) for each in ("name", "asname", "rest")]
-    return [each.partition(".")[0] for each in fields if isinstance(each, str)]
+    if isinstance(node, ast.alias):  # `import torch.nn as nn` does not define torch
+        return [node.asname or node.name.partition(".")[0]]
+    fields = [getattr(node, each, None) for each in ("name", "rest")]
+    return [each for each in fields if isinstance(each, str)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
 from headway.practice.names import fitting
+from headway.practice.recipes.rotary_forms import COSINES, SINES
 from headway.practice.roles import Roles
 
 METHODS = r"generate(_text|_tokens)?|greedy_(decode|generate|search)"
@@ -52,7 +53,7 @@ HELD_REPEATS = r"_?((n|num)_?(reps?|repeats?|repetitions|kv_groups|key_value_gro
 
 HELD_BY_PARTS: Mapping[str, Mapping[str, str]] = {
     "bpe_encode": {"merges": GIVEN_MERGES, "vocab": HELD_IDS},
-    "bpe_decode": {"vocab": HELD_VOCAB},
+    "bpe_decode": {"merges": GIVEN_MERGES, "vocab": HELD_VOCAB},
     "repeat_kv": {"n_rep": HELD_REPEATS},
 }
 """Parts that may be methods of a tokenizer or an attention, and the patterns of the names of the state that is an operand of each."""
@@ -117,7 +118,7 @@ OF_FACTORY = (
 that it makes: `build_attention(config)`, or of the class that it is annotated to return."""
 
 OF_STEP = (
-    r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx)\b|def \w+\([^()]*\b((cur(rent)?|global)_)?(step|iter(ation)?|epoch)\b"
+    r"(?is)(def \w+\(\s*(self,\s*)?(\w*(step|iter|epoch)\w*|it|t|i|n|idx|time)\b|def \w+\([^()]*\b((cur(rent)?|global)_)?(step|iter(ation)?|epoch)\b"
     r"|\bself\.\w*(step|iter|epoch)|\boptim)"
 )
 """Pattern of the source of what has a number of a step."""
@@ -391,10 +392,6 @@ def of_operands(owner: type) -> Callable[..., Any] | None:
 
     called.__signature__ = signature.replace(parameters=operands)  # type: ignore[attr-defined]
     return called
-
-
-COSINES, SINES = (rf"_?{name}(_?(cached?|table|values))?" for name in ("cos(ines?)?", "sin(es?)?"))
-"""Patterns of the names of the attributes that hold tables of rotary positions."""
 
 
 def with_tables(owner: type) -> type | None:

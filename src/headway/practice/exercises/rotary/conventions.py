@@ -13,7 +13,7 @@ from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, h
 from headway.practice.message import Message
 from headway.practice.recipes.conventions import SEVERAL_VALUES
 from headway.practice.recipes.encoding import without
-from headway.practice.recipes.rotary_forms import RETURNS_SINE_FIRST
+from headway.practice.recipes.rotary_forms import COSINES, RETURNS_SINE_FIRST, held_tables
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
@@ -191,6 +191,7 @@ FORMS = optional(
         source=r"\b\w*sin\w*, *\w*cos\w* *= *\w+ *\n",
         file_source=rf"{RETURNS_SINE_FIRST}|{NEVER_COSINE_FIRST}",
     ),
+    replace(_as_one(TEXTS["takes_cosine_sine_object"], held_tables), source=rf"(?<!self)\.{COSINES}\b(?!\()"),
     _as_one(TEXTS["takes_angles_radians"], lambda cos, sin: numpy.arctan2(sin, cos)),
     Convention(
         TEXTS["takes_angles_radians"],
