@@ -138,13 +138,14 @@ LARGEST_GUARD = 1.5e-7
 
 def guards(ask: Any) -> list[Convention] | None:
     """Return the conventions of a loss that computes a softmax, with or without a guard of its logarithm; None for another loss."""
-    losses = [_loss(ask, UNLIKELY), _loss(ask, {name: value[None] for name, value in UNLIKELY.items()})]
+    forms = (UNLIKELY, {name: value[None] for name, value in UNLIKELY.items()}, {name: value[0] for name, value in UNLIKELY.items()})
+    losses = [_loss(ask, each) for each in forms]
     if any(loss is not None and not numpy.isfinite(loss) for loss in losses):
         return [Convention(TEXTS["logarithm_of_softmax"], _without_underflow, role="logits")]
     added = _added(ask)
     sums = [added] if added else []
-    found = next((number for number in map(_floor_of, losses) if number is not None), 0.0)
-    floors = [float(f"{found:.2g}")] if 1e-16 < found < LARGEST_GUARD else []
+    found = [number for number in map(_floor_of, losses) if number is not None and 1e-16 < number < LARGEST_GUARD]
+    floors = [float(f"{number:.2g}") for number in found[:1]]
     return [
         *(_guarded(TEXTS["guarded_sum"], number, lambda logits: _log_softmax_with(logits, sums[0])) for number in sums),
         *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(softmax(logits) + floors[0])) for number in floors),
@@ -373,6 +374,13 @@ WITHOUT_ROWS = r"\A(?!(.|\n)*(mean|average|axis|\bdim\b|shape|len\(|size|batch))
 OF_TWO_LISTS = r"def \w+\(\s*\w+ *: *list\[float\],\s*\w+ *: *list\[float\]"
 """Source of a function of two lists of numbers."""
 
+_CLASSES = r"(num_classes|n_classes|classes|num_labels|vocab_size|vocab|c|k|v)"
+DESCRIBED_AS_ONE_ROW = (
+    rf"(?i)\A(?!(.|\n)*(mean|average|batch|\b(axis|dim)\b|rows|samples))(?=(.|\n)*\b(logits|scores|z)\b *:[^\n(]*\( *{_CLASSES} *,? *\))"
+    rf"(.|\n)*\b(y|t|target|label)\w* *: *([^\n(]*\( *{_CLASSES} *,? *\)|(a )?(scalar|int))"
+)
+"""Source of a function that describes its logits as one number per class and its target as that of one row, and averages nothing."""
+
 OF_ONE_CLASS = r"def \w+\([^()]*\b(target|label|y)\w* *: *int\b"
 """Source of a function whose target is annotated as one number."""
 
@@ -467,6 +475,13 @@ SUM_BY_DEFAULT = r"(?s)\bdef \w+\([^()]*= *['\"]sum['\"].*(mean|average)"
 """Source of a function with an option whose default is the sum, and which may be the mean."""
 
 
+AVERAGED_BY_BASE = (
+    r"\bclass (\w+)\b[^\n]*:((?!\nclass )(.|\n))*(\bmean\(\s*self\.(forward|loss|__call__)\("
+    r"|\b(\w+) *= *self\.(forward|loss|__call__)\([^()\n]*\)\s+[^\n]*\bmean\(\s*\6\b)(.|\n)*\bclass \w+\( *\1 *\)"
+)
+"""Source of a file with a base class of losses that takes the mean of the numbers which the classes derived from it return for each row."""
+
+
 def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     """Return the mean for a sum and the number of targets that it counts."""
     is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
@@ -525,6 +540,12 @@ EXERCISE = Exercise(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["summed_by_default"], steps=SUMMED, source=SUM_BY_DEFAULT),
             Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
+            Convention(
+                TEXTS["averaged_by_base"],
+                steps=OF_EACH_ROW,
+                source=r"\A(?!(.|\n)*(mean|averag))\s*class \w+\(\w+\)",
+                file_source=AVERAGED_BY_BASE,
+            ),
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
@@ -532,7 +553,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
-                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS)
+                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS, DESCRIBED_AS_ONE_ROW)
             ),
             Convention(
                 TEXTS["one_row"],

@@ -124,8 +124,15 @@ STACKS = r"(for \w+ in range\(|(clones?|copy|copies)\().*\n?.*(layers|blocks|dep
 """Pattern of the source of a class that holds several layers."""
 
 
+OF_LANGUAGE_MODEL = r"(?i)\A(?![\s\S]*decoder_?(layer|block)?$)[\s\S]*(gpt|llama|language_?model)"
+"""Pattern of the names of a file, one per line, with a model that continues texts, and without a decoder."""
+
+
 def _encoder_layers(subject: Subject) -> list[str]:
-    """Return the stack of encoder layers, too, for a class that holds several."""
+    """Return the stack of encoder layers, too, for a class that holds several, and a block first for a causal one of a model like GPT."""
+    names = "\n".join(vars(subject.module)) if subject.module is not None else ""
+    if re.search(OF_LANGUAGE_MODEL, names, re.MULTILINE) and re.search(CAUSAL_MASK, without_comments(subject.used_source), re.IGNORECASE):
+        return ["transformer_block", "encoder_layer"]
     return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, subject.own_source) else [])]
 
 
