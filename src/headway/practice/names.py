@@ -66,7 +66,7 @@ PARTS_OF_CLASSES = {
     "self_attention": ("causal_self_attention", "scaled_dot_product_attention"),
     "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention", "stacked_heads_attention"),
     "encoder_layer": ("encoder_stack", "transformer_block"),
-    "transformer_block": ("encoder_stack", "decoder_stack"),
+    "transformer_block": ("encoder_stack", "decoder_stack", "decoder_layer"),
     "decoder_layer": ("transformer_block", "encoder_layer", "decoder_stack"),
     "next_token_loss": ("cross_entropy",),
     **dict.fromkeys(("encoder_stack", "decoder_stack", "encoder_decoder"), ("gpt2", "encoder_stack", "decoder_stack")),

@@ -381,6 +381,9 @@ DESCRIBED_AS_ONE_ROW = (
 )
 """Source of a function that describes its logits as one number per class and its target as that of one row, and averages nothing."""
 
+FOUND_IN_ONE_ROW = r"\A(?!(.|\n)*(mean|average|batch|\b(axis|dim)\b))(.|\n)*(where|nonzero)\((\w+)( *(>|==) *\d)?\)\[0\]\[0\](.|\n)*\blog\("
+"""Source of a function that looks for the only place of the class in its target, and averages nothing."""
+
 OF_ONE_CLASS = r"def \w+\([^()]*\b(target|label|y)\w* *: *int\b"
 """Source of a function whose target is annotated as one number."""
 
@@ -553,7 +556,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
-                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS, DESCRIBED_AS_ONE_ROW)
+                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS, DESCRIBED_AS_ONE_ROW, FOUND_IN_ONE_ROW)
             ),
             Convention(
                 TEXTS["one_row"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -235,6 +236,13 @@ def _without_places(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_pair and [*answer[1]] == [place for place, each in enumerate(answer[0]) if each == inputs["new_id"]] else answer
 
 
+def _positions(inputs: Inputs) -> list[int]:
+    """Return the places at which the pair begins in one sequence, also where they overlap, as a function that counts pairs finds them."""
+    ids, pair = inputs["ids"], inputs.get("pair")
+    is_flat = isinstance(ids, list | tuple | numpy.ndarray) and pair is not None
+    return [place for place, each in enumerate(pairwise(ids)) if tuple(each) == tuple(pair)] if is_flat else []
+
+
 PLACES = optional(Convention(TEXTS["returns_places"], decode=_without_places, source=r"\breturn \(?\w+, *\w+"))
 """A function that also returns where it merged, so that only the counts of the pairs around are updated."""
 
@@ -258,7 +266,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"),
+    roles=(*ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"), ROLES("positions", neutral=_positions)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(FORMS, COUNTS, PLACES),

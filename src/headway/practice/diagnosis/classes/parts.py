@@ -192,8 +192,10 @@ OVER_LAYERS = r"for \w+ in self\.\w+:"
 def _blocks(subject: Subject) -> list[str]:
     """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions, or whose constructor may be given a mask.
 
-    A class that makes several layers and calls one after the other is a stack.
+    A class that makes several layers and calls one after the other is a stack, and one that attends to a second sequence a decoder layer.
     """
+    if _num_sequences(subject) > 1 and re.search(r"(?i)\bself\.\w*(cross|enc(oder)?_?(dec(oder)?_?)?att)\w*\(", subject.code):
+        return ["decoder_layer"]
     if re.search(STACKS, subject.own_source) and re.search(OVER_LAYERS, subject.code):
         return ["encoder_stack", "decoder_stack"] if _num_sequences(subject) > 1 else ["encoder_stack"]
     text, names = subject.own_source, "\n".join(vars(subject.module)) if subject.module is not None else ""
