@@ -176,7 +176,9 @@ def smoothed(ask: Any) -> list[Convention] | None:
 def _share(ask: Any, vocab_size: int, slope: float) -> float | None:
     """Return the share of the mean over all classes in the loss of one row; None without one."""
     log_probs = log_softmax(slope * numpy.arange(vocab_size)[None] ** 1.3)
-    loss = _loss(ask, {"logits": log_probs, "targets": numpy.array([1])})
+    row = {"logits": log_probs, "targets": numpy.array([1])}
+    found = (_loss(ask, each) for each in (row, {name: value[None] for name, value in row.items()}))
+    loss = next((each for each in found if each is not None), None)
     likely, mean_of_all = -log_probs[0, 1], -log_probs.mean()
     return None if loss is None else float((loss - likely) / (mean_of_all - likely))
 
@@ -501,6 +503,12 @@ KEEPS_AXIS = r"-> *['\"]?[^'\"\n]*(\(\)|\b1)['\"]|keepdims?\b|\bmatmul\(|\bdot\(
 """Source of a function whose last reduction may leave an axis of length 1."""
 
 
+def _lengths(inputs: Inputs) -> Any:
+    """Return the lengths of sequences without padding, of rows those of the sequences that they are passed as."""
+    num_sequences, length = (*_batched(inputs)["targets"].shape, 1, 1)[:2]
+    return numpy.full(num_sequences, length)
+
+
 OF_INPUTS = r"\breturn +(\w+), *\1[ \t]*(#|\n|\Z)|\bloss\w*\((\w+, *)?(\w+), *\4\)"
 """Source of a file whose batches, or whose calls of the loss, have the inputs themselves as targets."""
 
@@ -516,6 +524,7 @@ EXERCISE = Exercise(
         ROLES("ignored", off=-100),
         ROLES("mask", neutral=None),
         ROLES("smoothing", neutral=0.0, off=0.0),
+        ROLES("lengths", neutral=_lengths),
         ROLES("penalty", neutral=0.0, off=0.0),
         ROLES("penalized", neutral=lambda inputs: {}),
         ROLES("vocab_size", size_of=lambda inputs: numpy.shape(inputs["logits"])[-1]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from itertools import pairwise
 from typing import Any
 
 import numpy
