@@ -238,8 +238,9 @@ def _without_places(answer: Any, inputs: Inputs) -> Any:
 def _positions(inputs: Inputs) -> list[int]:
     """Return the places at which the pair begins in one sequence, also where they overlap, as a function that counts pairs finds them."""
     ids, pair = inputs["ids"], inputs.get("pair")
-    is_flat = isinstance(ids, list | tuple | numpy.ndarray) and pair is not None
-    return [place for place, each in enumerate(pairwise(ids)) if tuple(each) == tuple(pair)] if is_flat else []
+    if pair is None or not isinstance(ids, list | tuple | numpy.ndarray):
+        return []
+    return [place for place, each in enumerate(pairwise(ids)) if tuple(each) == tuple(pair)]
 
 
 PLACES = optional(Convention(TEXTS["returns_places"], decode=_without_places, source=r"\breturn \(?\w+, *\w+"))
