@@ -55,6 +55,7 @@ from tests.practice.public import (
     not_read,
     numbered_axes,
     operands,
+    orders_and_places,
     own_arrays,
     own_attention,
     own_settings,
@@ -167,6 +168,7 @@ MODULES = (
     given_sides,
     shown_and_counted,
     fixed_heads,
+    orders_and_places,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

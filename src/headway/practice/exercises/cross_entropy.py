@@ -138,13 +138,14 @@ LARGEST_GUARD = 1.5e-7
 
 def guards(ask: Any) -> list[Convention] | None:
     """Return the conventions of a loss that computes a softmax, with or without a guard of its logarithm; None for another loss."""
-    losses = [_loss(ask, UNLIKELY), _loss(ask, {name: value[None] for name, value in UNLIKELY.items()})]
+    forms = (UNLIKELY, {name: value[None] for name, value in UNLIKELY.items()}, {name: value[0] for name, value in UNLIKELY.items()})
+    losses = [_loss(ask, each) for each in forms]
     if any(loss is not None and not numpy.isfinite(loss) for loss in losses):
         return [Convention(TEXTS["logarithm_of_softmax"], _without_underflow, role="logits")]
     added = _added(ask)
     sums = [added] if added else []
-    found = next((number for number in map(_floor_of, losses) if number is not None), 0.0)
-    floors = [float(f"{found:.2g}")] if 1e-16 < found < LARGEST_GUARD else []
+    found = [number for number in map(_floor_of, losses) if number is not None and 1e-16 < number < LARGEST_GUARD]
+    floors = [float(f"{number:.2g}") for number in found[:1]]
     return [
         *(_guarded(TEXTS["guarded_sum"], number, lambda logits: _log_softmax_with(logits, sums[0])) for number in sums),
         *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(softmax(logits) + floors[0])) for number in floors),
@@ -175,7 +176,9 @@ def smoothed(ask: Any) -> list[Convention] | None:
 def _share(ask: Any, vocab_size: int, slope: float) -> float | None:
     """Return the share of the mean over all classes in the loss of one row; None without one."""
     log_probs = log_softmax(slope * numpy.arange(vocab_size)[None] ** 1.3)
-    loss = _loss(ask, {"logits": log_probs, "targets": numpy.array([1])})
+    row = {"logits": log_probs, "targets": numpy.array([1])}
+    found = (_loss(ask, each) for each in (row, {name: value[None] for name, value in row.items()}))
+    loss = next((each for each in found if each is not None), None)
     likely, mean_of_all = -log_probs[0, 1], -log_probs.mean()
     return None if loss is None else float((loss - likely) / (mean_of_all - likely))
 
@@ -373,6 +376,16 @@ WITHOUT_ROWS = r"\A(?!(.|\n)*(mean|average|axis|\bdim\b|shape|len\(|size|batch))
 OF_TWO_LISTS = r"def \w+\(\s*\w+ *: *list\[float\],\s*\w+ *: *list\[float\]"
 """Source of a function of two lists of numbers."""
 
+_CLASSES = r"(num_classes|n_classes|classes|num_labels|vocab_size|vocab|c|k|v)"
+DESCRIBED_AS_ONE_ROW = (
+    rf"(?i)\A(?!(.|\n)*(mean|average|batch|\b(axis|dim)\b|rows|samples))(?=(.|\n)*\b(logits|scores|z)\b *:[^\n(]*\( *{_CLASSES} *,? *\))"
+    rf"(.|\n)*\b(y|t|target|label)\w* *: *([^\n(]*\( *{_CLASSES} *,? *\)|(a )?(scalar|int))"
+)
+"""Source of a function that describes its logits as one number per class and its target as that of one row, and averages nothing."""
+
+FOUND_IN_ONE_ROW = r"\A(?!(.|\n)*(mean|average|batch|\b(axis|dim)\b))(.|\n)*(where|nonzero)\((\w+)( *(>|==) *\d)?\)\[0\]\[0\](.|\n)*\blog\("
+"""Source of a function that looks for the only place of the class in its target, and averages nothing."""
+
 OF_ONE_CLASS = r"def \w+\([^()]*\b(target|label|y)\w* *: *int\b"
 """Source of a function whose target is annotated as one number."""
 
@@ -467,6 +480,13 @@ SUM_BY_DEFAULT = r"(?s)\bdef \w+\([^()]*= *['\"]sum['\"].*(mean|average)"
 """Source of a function with an option whose default is the sum, and which may be the mean."""
 
 
+AVERAGED_BY_BASE = (
+    r"\bclass (\w+)\b[^\n]*:((?!\nclass )(.|\n))*(\bmean\(\s*self\.(forward|loss|__call__)\("
+    r"|\b(\w+) *= *self\.(forward|loss|__call__)\([^()\n]*\)\s+[^\n]*\bmean\(\s*\6\b)(.|\n)*\bclass \w+\( *\1 *\)"
+)
+"""Source of a file with a base class of losses that takes the mean of the numbers which the classes derived from it return for each row."""
+
+
 def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     """Return the mean for a sum and the number of targets that it counts."""
     is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
@@ -481,6 +501,12 @@ def _only_number(answer: Any, inputs: Inputs) -> Any:
 
 KEEPS_AXIS = r"-> *['\"]?[^'\"\n]*(\(\)|\b1)['\"]|keepdims?\b|\bmatmul\(|\bdot\(| @ "
 """Source of a function whose last reduction may leave an axis of length 1."""
+
+
+def _lengths(inputs: Inputs) -> Any:
+    """Return the lengths of sequences without padding, of rows those of the sequences that they are passed as."""
+    num_sequences, length = (*_batched(inputs)["targets"].shape, 1, 1)[:2]
+    return numpy.full(num_sequences, length)
 
 
 OF_INPUTS = r"\breturn +(\w+), *\1[ \t]*(#|\n|\Z)|\bloss\w*\((\w+, *)?(\w+), *\4\)"
@@ -498,6 +524,7 @@ EXERCISE = Exercise(
         ROLES("ignored", off=-100),
         ROLES("mask", neutral=None),
         ROLES("smoothing", neutral=0.0, off=0.0),
+        ROLES("lengths", neutral=_lengths),
         ROLES("penalty", neutral=0.0, off=0.0),
         ROLES("penalized", neutral=lambda inputs: {}),
         ROLES("vocab_size", size_of=lambda inputs: numpy.shape(inputs["logits"])[-1]),
@@ -525,6 +552,12 @@ EXERCISE = Exercise(
             Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM),
             Convention(TEXTS["summed_by_default"], steps=SUMMED, source=SUM_BY_DEFAULT),
             Convention(TEXTS["loss_of_each_row"], steps=OF_EACH_ROW, source=PER_ROW),
+            Convention(
+                TEXTS["averaged_by_base"],
+                steps=OF_EACH_ROW,
+                source=r"\A(?!(.|\n)*(mean|averag))\s*class \w+\(\w+\)",
+                file_source=AVERAGED_BY_BASE,
+            ),
             Convention(TEXTS["loss_of_each_column"], decode=lambda answer, inputs: answer.ravel(), steps=OF_EACH_ROW, source=OF_COLUMNS),
         ),
         optional(
@@ -532,7 +565,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["one_row"], _first_row, role="targets", named=r"(?<!s)$", source=ONE_ROW, steps={"operands": _first}),
             *(
                 Convention(TEXTS["one_row"], _first_row, role="targets", source=source, steps={"operands": _first})
-                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS)
+                for source in (OF_ONE_ROW, OF_TWO_LISTS, OF_ONE_CLASS, DESCRIBED_AS_ONE_ROW, FOUND_IN_ONE_ROW)
             ),
             Convention(
                 TEXTS["one_row"],

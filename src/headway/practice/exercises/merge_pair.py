@@ -235,6 +235,14 @@ def _without_places(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_pair and [*answer[1]] == [place for place, each in enumerate(answer[0]) if each == inputs["new_id"]] else answer
 
 
+def _positions(inputs: Inputs) -> list[int]:
+    """Return the places at which the pair begins in one sequence, also where they overlap, as a function that counts pairs finds them."""
+    ids, pair = inputs["ids"], inputs.get("pair")
+    if pair is None or not isinstance(ids, list | tuple | numpy.ndarray):
+        return []
+    return [place for place, each in enumerate(pairwise(ids)) if tuple(each) == tuple(pair)]
+
+
 PLACES = optional(Convention(TEXTS["returns_places"], decode=_without_places, source=r"\breturn \(?\w+, *\w+"))
 """A function that also returns where it merged, so that only the counts of the pairs around are updated."""
 
@@ -258,7 +266,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"),
+    roles=(*ROLES.each("ids", "pair", "new_id", "first", "second", "frequencies"), ROLES("positions", neutral=_positions)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(FORMS, COUNTS, PLACES),

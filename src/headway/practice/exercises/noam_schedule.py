@@ -70,6 +70,13 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
+        optional(
+            Convention(
+                TEXTS["twice"],
+                steps={"multiply": lambda rate, factor: 2 * rate * factor},
+                used_source=r"(?i)\A(?=(.|\n)*(twice|t2t|tensor2tensor|doubl))(.|\n)*\b2(\.0?)? *\*(?!\*)",
+            )
+        ),
         optional(Convention(TEXTS["counts_from_zero"], lambda inputs: inputs | {"step": inputs["step"] - 1}, used_source=r"\+ *1\b(?!\.)")),
     ),
     calls="schedule",

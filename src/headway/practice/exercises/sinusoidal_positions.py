@@ -270,9 +270,16 @@ TAKES = optional(
     ),
     _SEQUENCE_FIRST(file_source=GIVEN_POSITIONS_FIRST),
 )
+NAMED_IN_ORDER = (
+    r"\b(?P<s>\w*sin(e|es|s)?) *= [^\n]*sin\((.|\n)*\b(?P<c>\w*cos(ine|ines|s)?) *= [^\n]*cos\((.|\n)*"
+    r"\b(cat|concat|concatenate|hstack)\(\s*[\[(] *(?P=s), *(?P=c) *[\])]"
+)
+"""Pattern of a function that makes a table of sines and one of cosines under these names, and joins them in this order, as Tensor2Tensor and CTRL do."""
+
 FORMS = optional(
     Convention(TEXTS["in_halves"], steps=IN_HALVES, called=r"sin_?cos|timing_signal"),
     Convention(TEXTS["in_halves"], steps=IN_HALVES, source=r"(?i)half|depth *= *\w+ *//? *2|arange\((\w+\.)?\w+ *// *2[,)]"),
+    Convention(TEXTS["in_halves"], steps=IN_HALVES, source=NAMED_IN_ORDER),
     Convention(TEXTS["tensor2tensor"], steps={**IN_HALVES, "exponents": inclusive}, is_whole=True),
 )
 """Tables as in Vaswani et al. 2017, as in MAE and DiT, and as in the program of its authors, which Whisper uses too."""

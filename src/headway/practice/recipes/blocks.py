@@ -10,7 +10,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Step, optional
 from headway.practice.recipes import activations, projections
-from headway.practice.recipes.layers import post_norm, pre_norm
+from headway.practice.recipes.layers import Add, Sublayer, post_norm, pre_norm
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/blocks")
@@ -80,14 +80,30 @@ GELUS = optional(
     Convention(TEXTS["exact_gelu"], steps={"activation": activations.gelu}),
     Convention(TEXTS["quick_gelu"], steps={"activation": activations.quick_gelu}, used_source=r"fast_approx|(?i:quick_?gelu)|\b1\.702"),
 )
+OTHER_ORDER = r"(?i)\A(?![\s\S]*((?<!attention)gpt(?!-?\d?['\"])|llama|pre[-_ ]?(norm|ln|layer)))"
+"""Pattern of the source of a class that does not say that it normalizes before its parts."""
+
+
+def of_outputs(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
+    """Normalize the output of the sublayer, inside the residual connection, as in OLMo 2 and Swin Transformer V2."""
+    return add(x, norm(part(x)))
+
+
 POST_NORM = optional(
     Convention(TEXTS["post_norm"], steps={"connect": post_norm}, called=r"post_?(norm|ln)"),
     Convention(
         TEXTS["post_norm"],
         steps={"connect": post_norm},
         without="mlp",
-        source=r"(?i)\A(?![\s\S]*((?<!attention)gpt(?!-?\d?['\"])|llama|pre[-_ ]?(norm|ln|layer)))",
+        source=OTHER_ORDER,
         used_source=r"tri[lu]|[Cc]ausal|\bmask",
+    ),
+    Convention(
+        TEXTS["norms_of_outputs"],
+        steps={"connect": of_outputs},
+        without="mlp",
+        source=rf"{OTHER_ORDER}(?![\s\S]*post[-_ ]?(norm|ln|layer))",
+        used_source=r"tri[lu]|[Cc]ausal",
     ),
     Convention(TEXTS["post_norm"], steps={"connect": post_norm}, without="mlp", source=r"(?i)deep_?norm|\bpost[-_ ]?(norm|ln)\b"),
 )

@@ -55,9 +55,16 @@ OUTPUT_KEY = r"(att(entio)?n_?)?(out(put)?s?|context|result)|last_hidden_state|h
 """Pattern of the key under which a dict of several values has the output."""
 
 
+ATTENTION_KEY, WEIGHTS_KEY = r"att(entio)?n|attended", r"\w*(weight|prob|score)s?\w*"
+"""Patterns of the keys of an attention's output, and of the weights next to which it is the output."""
+
+
 def named_output(answer: Any, inputs: Inputs) -> Any:
     """Return the output of a dict of several values with one key for it; other outputs stay."""
-    keys = [key for key in answer if isinstance(key, str) and re.fullmatch(OUTPUT_KEY, key.lower())] if isinstance(answer, dict) else []
+    names = [key for key in answer if isinstance(key, str)] if isinstance(answer, dict) else []
+    keys = [key for key in names if re.fullmatch(OUTPUT_KEY, key.lower())]
+    if not keys and any(re.fullmatch(WEIGHTS_KEY, key.lower()) for key in names):
+        keys = [key for key in names if re.fullmatch(ATTENTION_KEY, key.lower())]
     return answer[keys[0]] if len(keys) == 1 else answer
 
 

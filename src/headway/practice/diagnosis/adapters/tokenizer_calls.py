@@ -34,7 +34,12 @@ CORPUS = Role(
 WORDS = Role("words", ("word_list",))
 PATH = Role("path", ("input_path", *Roles("bpe_train").called("input_path")))
 VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabulary_size", "max_vocab_size", "num_tokens"))
-NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter"))
+MERGED_TOKENS = tuple(f"{most}{kind}" for most in ("max_", "num_", "n_", "max_num_") for kind in ("merged_tokens", "merges", "new_tokens"))
+"""Names of the number of tokens that a training adds."""
+
+NUM_MERGES = Role(
+    "num_merges", ("n_merges", "merges", "k", "num_iters", "max_merges", "iterations", "num_iterations", "steps", "n_iter", *MERGED_TOKENS)
+)
 VOCAB = Role("vocab", ("vocabulary", "encoder", "token_to_id", "id_to_token", "itos", "stoi", "vocab_dict", "id2token", "token2id"))
 MERGES = Role("merges", ("bpe_merges", "merge_rules", "bpe_ranks", "mergeable_ranks", "rules", "merge_ranks", "merge_list"))
 VOCAB_PATH = Role("vocab_path", ("vocab_file", "vocab_json", "vocab_filepath", "vocab_json_path", "encoder_path", "vocabulary_path"))

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.compare import decimals_of
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.memory import Memory, OutputsOfMistakes, listed_outputs
-from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_mask, is_of_sizes
+from headway.practice.diagnosis.reading.errors import asks_for_mask, is_of_no_mask, is_of_sizes, is_own
 from headway.practice.diagnosis.reading.missing import is_of_missing
 from headway.practice.diagnosis.reading.subject import parsed
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
@@ -120,8 +120,10 @@ class Trial:
         """Return True if the function is right for square arrays of a kind and raises for others: axes are exchanged, and the kind is not rejected."""
         pairs = self._pairs_of(kind)
         right = [probe for probe, answer in pairs if self.is_same(probe, answer)]
-        others = [probe for probe, answer in pairs if not self.is_same(probe, answer)]
-        is_of_squares = bool(right) and all(map(_is_square, right)) and not any(map(_is_square, others))
+        others = [pair for pair in pairs if not self.is_same(*pair)]
+        is_of_squares = bool(right) and all(map(_is_square, right)) and not any(_is_square(probe) for probe, _ in others)
+        if others and all(isinstance(answer, Raised) and is_own(answer.error) for _, answer in others):
+            return False
         return is_of_squares and re.search(AXES_OF_MATRIX, self.call.subject.own_source) is None
 
     def without_refused(self) -> Trial:

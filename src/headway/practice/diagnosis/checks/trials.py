@@ -54,7 +54,11 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         memory.num_calls, has_matched = 0, False
         for call, answered in calls:
             if not has_matched and memory.num_calls > MOST_WITHOUT_MATCH:
-                break
+                if memory.num_calls > MOST_FIRST:
+                    break
+                if right := _right_from_the_first(call, exercise, memory, answered):
+                    return right
+                continue
             if (not answered and raising[_construction(call)] >= MOST_RAISING) or failing[_construction(call)] >= MOST_RAISING:
                 continue
             tried = _until_right(_trials_under(call, exercise, memory, answered))
@@ -90,8 +94,11 @@ def _are_given_arrays_for_lists(trials: Sequence[Trial]) -> bool:
 
 
 MOST_WITHOUT_MATCH = 1500
-"""Number of calls none of which returned a right output, after which no further place of the weights is tried: those of a right program are found
-by their first outputs."""
+"""Number of calls none of which returned a right output, after which only the first outputs are looked at for further places of the weights: those of a
+right program are found by them."""
+
+MOST_FIRST = 2000
+"""Number of calls after which first outputs are not looked at, either."""
 
 MOST_RAISING = 2
 """Calls of one reading of a class that raise for every input, or for some that it has to support, after which other places of its weights are not

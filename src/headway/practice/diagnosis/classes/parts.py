@@ -124,8 +124,15 @@ STACKS = r"(for \w+ in range\(|(clones?|copy|copies)\().*\n?.*(layers|blocks|dep
 """Pattern of the source of a class that holds several layers."""
 
 
+OF_LANGUAGE_MODEL = r"(?i)\A(?![\s\S]*decoder_?(layer|block)?$)[\s\S]*(gpt|llama|language_?model)"
+"""Pattern of the names of a file, one per line, with a model that continues texts, and without a decoder."""
+
+
 def _encoder_layers(subject: Subject) -> list[str]:
-    """Return the stack of encoder layers, too, for a class that holds several."""
+    """Return the stack of encoder layers, too, for a class that holds several, and a block first for a causal one of a model like GPT."""
+    names = "\n".join(vars(subject.module)) if subject.module is not None else ""
+    if re.search(OF_LANGUAGE_MODEL, names, re.MULTILINE) and re.search(CAUSAL_MASK, without_comments(subject.used_source), re.IGNORECASE):
+        return ["transformer_block", "encoder_layer"]
     return ["encoder_layer", *(["encoder_stack"] if re.search(STACKS, subject.own_source) else [])]
 
 
@@ -185,8 +192,10 @@ OVER_LAYERS = r"for \w+ in self\.\w+:"
 def _blocks(subject: Subject) -> list[str]:
     """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions, or whose constructor may be given a mask.
 
-    A class that makes several layers and calls one after the other is a stack.
+    A class that makes several layers and calls one after the other is a stack, and one that attends to a second sequence a decoder layer.
     """
+    if _num_sequences(subject) > 1 and re.search(r"(?i)\bself\.\w*(cross|enc(oder)?_?(dec(oder)?_?)?att)\w*\(", subject.code):
+        return ["decoder_layer"]
     if re.search(STACKS, subject.own_source) and re.search(OVER_LAYERS, subject.code):
         return ["encoder_stack", "decoder_stack"] if _num_sequences(subject) > 1 else ["encoder_stack"]
     text, names = subject.own_source, "\n".join(vars(subject.module)) if subject.module is not None else ""

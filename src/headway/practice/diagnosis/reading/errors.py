@@ -23,6 +23,12 @@ def last_line(error: BaseException, path: str) -> int | None:
     return lines[-1] if lines else None
 
 
+def is_own(error: BaseException) -> bool:
+    """Return True for an exception that a program itself raises: it states which inputs it is for."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and (frames[-1].line or "").startswith(("raise", "assert"))
+
+
 def asks_for_mask(error: BaseException) -> bool:
     """Return True for an exception because a mask is missing, raised by a program itself or by the function that rearranges its axes."""
     frames = traceback.extract_tb(error.__traceback__)
