@@ -20,6 +20,7 @@ from tests.practice.public import (
     callers,
     casts_and_indices,
     constructed,
+    copies_and_flags,
     courses,
     depths_and_words,
     descents_and_smoothing,
@@ -165,6 +166,7 @@ MODULES = (
     given_sides,
     shown_and_counted,
     fixed_heads,
+    copies_and_flags,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

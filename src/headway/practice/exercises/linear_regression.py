@@ -170,9 +170,7 @@ RETURNS_NO_INTERCEPT = r"(?i)\A(?![\s\S]*\breturn\b[^\n]*, *([\w.]+\()?(self\.)?
 
 
 def _flattened(convention: Convention) -> Convention:
-    return Convention(
-        convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)), source=RETURNS_NO_INTERCEPT
-    )
+    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)), source=RETURNS_NO_INTERCEPT)
 
 
 INTERCEPT = {"intercept": lambda: True}

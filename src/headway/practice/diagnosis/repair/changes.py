@@ -313,6 +313,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if isinstance(site.parent, ast.keyword):
         yield _change(site, 1.15, ast.UnaryOp(ast.USub(), site.node))
     for cost, new in around(site.node, seen, context):
+        if isinstance(site.node, ast.Tuple) and isinstance(new, ast.Subscript):  # one of several outputs
+            continue
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
         yield _change(site, cost + 0.2 * (not is_whole) + 0.2 * is_chained, new)
 
