@@ -20,6 +20,7 @@ from tests.practice.public import (
     callers,
     casts_and_indices,
     constructed,
+    copies_and_flags,
     courses,
     depths_and_words,
     descents_and_smoothing,
@@ -169,6 +170,7 @@ MODULES = (
     shown_and_counted,
     fixed_heads,
     orders_and_places,
+    copies_and_flags,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

@@ -48,8 +48,44 @@ def test_a_stack_of_right_parts_is_right(tmp_path):
     assert causes_of(tmp_path) == ("correct", [], "correct")
 
 
-def test_a_stack_that_makes_a_wrong_norm_is_wrong_because_of_it(tmp_path):
-    assert causes_of(tmp_path, BIASED) == ("wrong", ["because_of_LayerNorm"], "wrong")
+SHIFTED = ("torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps)", "(x.std(-1, keepdim=True, unbiased=False) + self.shift)")
+
+
+@pytest.mark.parametrize("change", [BIASED, SHIFTED])
+def test_a_stack_that_makes_a_wrong_norm_is_wrong_because_of_it(tmp_path, change):
+    assert causes_of(tmp_path, change) == ("wrong", ["because_of_LayerNorm"], "wrong")
+
+
+LINEAR = """
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x):
+        return self.down(self.up(x))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, heads, hidden):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.feed_forward = FeedForward(width, hidden)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x, x, x)[0])
+        return self.norm2(x + self.feed_forward(x))
+"""
+
+
+def test_a_layer_that_makes_a_feed_forward_without_an_activation_is_wrong_because_of_it(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text(LINEAR)
+    found = {each.subject: [cause.name for cause in each.causes] for each in check_file(path)}
+    assert found == {"FeedForward": ["activation_missing"], "EncoderLayer": ["because_of_FeedForward"]}
 
 
 def test_a_wrong_norm_that_a_stack_makes_only_on_demand_is_no_mistake_of_it(tmp_path):

@@ -174,12 +174,25 @@ def _is_given_another_kind(trial: Trial) -> bool:
     own += [name for name, role in call.construction.forward.role_of.items() if role.is_size] if isinstance(call, InstanceCall) else []
     own_held = [name for name, role in held if not fits_name(name, role)]
     errors = [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, TypeError | AttributeError)]
-    if any(re.search(OTHER_KIND, str(each)) for each in errors):
-        return bool(own or own_held)
+    of_numbers = [each for each in errors if re.search(OTHER_KIND, str(each))]
+    if of_numbers:
+        return _may_expect_another(of_numbers, call)
     frames = [own_frame(each, call.subject) for each in errors if re.search(OF_KIND, str(each))]
     lines = [line_in(call.subject, frame.tb_lineno) for frame in frames if frame is not None]
     patterns = [rf"(?<!\.){name}\b" for name in own] + [rf"(?<!\.)(self\.)?{name}\b" for name in own_held]
     return any(re.search(pattern, line) for pattern in patterns for line in lines)
+
+
+def _may_expect_another(errors: Sequence[Exception], call: Call) -> bool:
+    """Return True if the kind of a value raised that a call may have given: one has a name of its own, or a line of a class that raised reads one."""
+    if not isinstance(call, InstanceCall):
+        return any(not fits_name(name, role) for name, role in call.binding.role_of.items())
+    given = {**call.construction.constructor.role_of, **call.construction.forward.role_of}
+    if any(not fits_name(name, role) for name, role in given.items()):
+        return True
+    frames = [own_frame(each, call.subject) for each in errors]
+    lines = [line_in(call.subject, frame.tb_lineno) for frame in frames if frame is not None]
+    return None in frames or any(re.search(rf"\b{name}\b", line) for name in given for line in lines)
 
 
 def _returns_operand(repair: Repair, call: Call) -> bool:

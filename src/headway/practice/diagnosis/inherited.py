@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -36,7 +37,8 @@ HARMLESS = (
     }
 )
 """Mistakes of a part that concern calls which the class around it may never make."""
-AROUND = ("layer_norm", "rms_norm", "residual")
+NORMS = ("layer_norm", "rms_norm")
+AROUND = (*NORMS, "residual")
 """Parts of a layer that have no convention which the layer would make good."""
 CONSTRUCTORS = ("__init__", "setup")
 
@@ -69,10 +71,18 @@ def wrong_parts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     }
 
 
+RARE = ("large numbers", "small numbers", "equal numbers", "given eps", "half precision", "whole numbers", "zeros")
+"""Ends of the names of the probes of a norm that the class around it need not meet."""
+
+
 def _is_repaired(verdict: Verdict) -> bool:
-    """Return True if a change makes a part right whose outputs are mostly wrong, so that no rare call is concerned."""
+    """Return True if a change makes a part right that is wrong not only in rare calls: most outputs are, or one of a norm with usual numbers."""
     trial = verdict.trial
-    return verdict.repair is not None and trial is not None and 2 * trial.num_matching() < len(trial.probes)
+    if verdict.repair is None or trial is None:
+        return False
+    usual = [(each, answer) for each, answer in zip(trial.probes, trial.answers, strict=True) if not each.name.endswith(RARE)]
+    is_norm = verdict.exercise in NORMS and not all(trial.is_same(*each) for each in usual)
+    return is_norm or 2 * trial.num_matching() < len(trial.probes)
 
 
 def _cannot_be_made(verdict: Verdict) -> bool:
@@ -105,7 +115,7 @@ def _inheriting(verdict: Verdict, wrong: Mapping[str, Verdict]) -> Verdict:
     given = _given_to(subject) if verdict.exercise == "encoder_decoder" else ()
     for name in dict.fromkeys((*_made_by(subject), *given)):
         part = wrong.get(name) if name != subject.name else None
-        if part is not None and (not is_layer or part.exercise in AROUND or _is_of_text(part)):
+        if part is not None and (not is_layer or part.exercise in AROUND or _is_of_text(part) or _is_linear(part)):
             cause = _cause(part, None if verdict.is_correct else TEXTS["makes_wrong"])
             return replace(verdict, status="wrong", causes=(cause,), notes=(), difference=None)
         if part is not None:  # its outputs may follow a convention that the layer needs, in which it was not called
@@ -137,6 +147,17 @@ def _cause(part: Verdict, says: Message | None = None) -> Cause:
 
 OF_TEXT = {"argument_misplaced", "value_unused", "layers_shared", "layers_unused", "layer_made_in_call", "result_dropped"}
 """Mistakes of a part that its text shows, under any convention of its operands."""
+
+
+def _is_linear(part: Verdict) -> bool:
+    """Return True for a feed-forward without an activation, and without a parameter that a layer gives one to."""
+    causes = {cause.name for cause in part.causes}
+    parameters = () if part.trial is None else part.trial.call.subject.parameters
+    return "activation_missing" in causes and not any(ACTIVATION.search(each.name) for each in parameters)
+
+
+ACTIVATION = re.compile(r"act|nonlin|_fn|func|gate|inner|layer")
+"""Pattern of the names of parameters that an activation may be given to."""
 
 
 def _is_of_text(part: Verdict) -> bool:

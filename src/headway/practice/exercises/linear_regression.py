@@ -165,8 +165,12 @@ def _intercept_first(answer: Any, inputs: Inputs) -> Any:
     return numpy.roll(answer, -1) if isinstance(answer, numpy.ndarray) and answer.ndim == 1 else answer
 
 
+RETURNS_NO_INTERCEPT = r"(?i)\A(?![\s\S]*\breturn\b[^\n]*, *([\w.]+\()?(self\.)?_?(b|bias|intercept)_?\b)"
+"""A source that does not return an intercept after the weights: one that does has to fit it."""
+
+
 def _flattened(convention: Convention) -> Convention:
-    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)))
+    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)), source=RETURNS_NO_INTERCEPT)
 
 
 INTERCEPT = {"intercept": lambda: True}

@@ -90,6 +90,12 @@ DECAY_MISTAKES = (
     ),
     TEXTS.mistake("decay_missing", before=unchanged),
     TEXTS.mistake("decay_without_rate", before=lambda point, rate, weight_decay: point * (1 - weight_decay)),
+    TEXTS.mistake(
+        "decay_without_rate_after_step",
+        before=unchanged,
+        after=lambda moved, point, rate, weight_decay, *others: moved * (1 - weight_decay),
+        said_as="decay_without_rate",
+    ),
     TEXTS.mistake("decay_added", before=lambda point, rate, weight_decay: point * (1 + rate * weight_decay)),
     TEXTS.mistake(
         "decay_with_corrected_rate",

@@ -80,6 +80,7 @@ import numpy as np
 
 class PositionalEncoding:
     def __init__(self, LENGTH, d_model):
+        '''DESCRIPTION'''
         angles = np.arange(LENGTH)[:, None] / 10000 ** (np.arange(0, d_model, 2) / d_model)
         self.table = np.zeros((LENGTH, d_model))
         self.table[:, 0::2], self.table[:, 1::2] = np.sin(angles), np.cos(angles)
@@ -90,11 +91,16 @@ class PositionalEncoding:
 
 
 @pytest.mark.parametrize(
-    ("length", "rows", "causes"),
-    [("max_len", "[: x.shape[-2]]", []), ("max_len", "", ["shorter_sequence_raises"]), ("seq_len", "", [])],
+    ("length", "rows", "said", "causes"),
+    [
+        ("max_len", "[: x.shape[-2]]", "Sines.", []),
+        ("max_len", "", "Sines.", ["shorter_sequence_raises"]),
+        ("seq_len", "", "seq_len: length of the sequences", []),
+        ("seq_len", "", "\n        seq_len: maximum length of the sequences\n        ", ["shorter_sequence_raises"]),
+    ],
 )
-def test_a_table_up_to_a_longest_length_is_for_shorter_sequences_too(tmp_path, length, rows, causes):
-    verdict = verdict_on(tmp_path, SINES.replace("LENGTH", length).replace("ROWS", rows))
+def test_a_table_up_to_a_longest_length_is_for_shorter_sequences_too(tmp_path, length, rows, said, causes):
+    verdict = verdict_on(tmp_path, SINES.replace("LENGTH", length).replace("ROWS", rows).replace("DESCRIPTION", said))
     assert [each.name for each in verdict.causes] == causes
 
 

@@ -22,8 +22,9 @@ from headway.practice.diagnosis.reading.subject import Subject, parameters_of, s
 PARAMS = r"(\w+_)?(params|parameters)|weights|p|theta|pytree|layer|block"
 """Pattern of the name of a tree of weights."""
 
-OF_ATTENTION, OF_FEED_FORWARD = r"(self_?|causal_?)?att(entio)?n|mha", r"mlp|ffn?|feed_?forward"
-"""Patterns of the names of the trees of an attention and of a feed-forward, as GPT-2's blocks have them."""
+OF_ATTENTION = r"(self_?|causal_?)?att(entio)?n|mha"
+SUBLAYER = rf"{OF_ATTENTION}|mlp|ffn?|feed_?forward"
+"""Patterns of the names of the trees of an attention, and of any sublayer, as GPT-2's blocks have them."""
 
 OF_LAYER = r"weights?|bias|kernel|gamma|beta|gain|scale|shift|offset"
 """Pattern of the keys of a layer's arrays."""
@@ -95,13 +96,14 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
     """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
     found: dict[str, Read] = {}
     attention = ("attention",) if re.search(r"(att(entio)?n|mha)$", subject.name.lower()) else ()
+    is_sublayer = re.search(rf"({SUBLAYER})$", subject.name.lower()) is not None  # a block takes the trees of several
     for each in subject.parameters:
         if each.default is each.empty and each is not config:
             keys = _keys_taken(subject, each.name)
             tree = tree_read(subject.value, each.name, subject.module, keys)
             if tree.children and (re.fullmatch(PARAMS, each.name.lower()) or each.name.lower() == "w" or inspect.isclass(tree.form)):
                 found[each.name] = _of_class(Read(tree, attention, keys))
-            elif tree.children and tree.form == "dict" and re.fullmatch(rf"{OF_ATTENTION}|{OF_FEED_FORWARD}", each.name.lower()):
+            elif tree.children and tree.form == "dict" and is_sublayer and re.fullmatch(SUBLAYER, each.name.lower()):
                 found[each.name] = Read(tree, ("attention",) if re.fullmatch(OF_ATTENTION, each.name.lower()) else (), keys)
             elif tree.children and tree.form == "dict" and all(re.fullmatch(OF_LAYER, path[-1].lower()) for path, _ in tree.leaves()):
                 found[each.name] = Read(tree, (*attention, each.name))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
@@ -54,9 +55,9 @@ TABLE = r"\+ *self\.\w*(\[:(, *:)*\])?"
 def shorter_sequence_cause(trial: Trial) -> Cause | None:
     """Return the cause for a table of sines up to a longest length that is added to sequences of this length only."""
     call = trial.call
-    names = [name for name, role in call.binding.role_of.items() if role.name == "seq_len"]
+    names = [name.removeprefix(CONSTRUCTOR_PREFIX) for name, role in call.binding.role_of.items() if role.name == "seq_len"]
     is_of_table = trial.exercise.name in ("sinusoidal_positions", "positioned_embedding")
-    if not is_of_table or not isinstance(call, InstanceCall) or not any(re.search(OF_LONGEST, name) for name in names):
+    if not is_of_table or not isinstance(call, InstanceCall) or not any(_is_longest(name, call.subject.own_source) for name in names):
         return None
     for probe in trial.probes:
         x = probe.inputs.get("x")
@@ -71,6 +72,12 @@ def shorter_sequence_cause(trial: Trial) -> Cause | None:
         if answer is not None:
             return None
     return None
+
+
+def _is_longest(name: str, source: str) -> bool:
+    """Return True for a parameter that by its name, or by the text that describes it (`seq_len: maximum length`), is a longest length."""
+    is_said = re.search(rf"(?im)^\s*(:param |@param |- )?{name}\b[^\n:]*:[^\n]*\bmax(imum|imal)?\b", source)
+    return re.search(OF_LONGEST, name) is not None or is_said is not None
 
 
 def stops_for_first_cause(trial: Trial) -> Cause | None:

@@ -278,6 +278,9 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         return
     seen = context.expressions.get(id(site.node))
     is_stored = isinstance(site.parent, ast.Assign) and isinstance(site.parent.targets[0], ast.Attribute | ast.Subscript)
+    if _copies_a_copy(site, context):
+        alike = (name for name, each in context.names.variables.items() if each == seen and name != ast.unparse(site.node))
+        yield from (_change(site, OF_COPY, ast.Name(name, ast.Load())) for name in alike)
     if isinstance(site.node, ast.Name) and seen is not None and seen.kind == "int":
         # the next element or the one before, and a counter that is kept
         steps_of_place = (ast.Add(), ast.Sub()) if site.field == "slice" else (ast.Add(),) if is_stored else ()
@@ -310,8 +313,22 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
     if isinstance(site.parent, ast.keyword):
         yield _change(site, 1.15, ast.UnaryOp(ast.USub(), site.node))
     for cost, new in around(site.node, seen, context):
+        if isinstance(site.node, ast.Tuple) and isinstance(new, ast.Subscript):  # one of several outputs
+            continue
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
         yield _change(site, cost + 0.2 * (not is_whole) + 0.2 * is_chained, new)
+
+
+OF_COPY = 1.0
+"""Cost of another array for a copy of a copy, which has no use: `skip_3 = skip_2` after `skip_2 = x`."""
+
+
+def _copies_a_copy(site: _Site, context: Context) -> bool:
+    """Return True for a name that is given a second name although it is one of another variable itself."""
+    if not (isinstance(site.node, ast.Name) and isinstance(site.parent, ast.Assign) and isinstance(site.parent.targets[0], ast.Name)):
+        return False
+    own = [each for each in context.assignments if site.node.id in stored_in(each)]
+    return len(own) == 1 and isinstance(own[0], ast.Assign) and isinstance(own[0].value, ast.Name)
 
 
 def _has_run(node: ast.AST, context: Context) -> bool:

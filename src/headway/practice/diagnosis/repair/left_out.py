@@ -22,6 +22,10 @@ ROUNDING = r"//|%|\b(round|floor|ceil|trunc|sign|int)\("
 """Pattern of operations that make whole numbers, or what is left of them."""
 
 
+OF_SELF = r"\bself\."
+"""Start of the pattern of an attribute or a method."""
+
+
 def leaves_out_parameters(repair: Repair, call: Call) -> bool:
     """Return True if an edit changes whether a layer has a bias, or no longer reads, or rounds, a parameter that the part does not have.
 
@@ -46,24 +50,29 @@ def _gives_bias(text: str, edit: Edit, replaced: str) -> bool:
 
 
 def no_longer_reads(names: Collection[str], edit: Edit, replaced: str) -> bool:
-    """Return True if an edit leaves fewer of the names, or rounds what is computed from one, after which its values hardly count."""
+    """Return True if an edit leaves fewer of the names, or rounds what is computed from one, after which its values hardly count.
+
+    One variable that is computed from parameters may take the place of another.
+    """
     is_rounded = len(re.findall(ROUNDING, edit.replacement)) > len(re.findall(ROUNDING, replaced))
-    return any(
-        len(re.findall(name, replaced)) > len(re.findall(name, edit.replacement)) or (is_rounded and re.search(name, edit.replacement))
-        for name in names
+    fewer = {name: len(re.findall(name, replaced)) - len(re.findall(name, edit.replacement)) for name in names}
+    return (
+        sum(fewer.values()) > 0
+        or any(number > 0 for name, number in fewer.items() if name.startswith(OF_SELF))
+        or (is_rounded and any(re.search(name, edit.replacement) for name in names))
     )
 
 
 def _computed_from(attributes: Collection[str], source: str) -> set[str]:
     """Return patterns of attributes, and of the names and methods whose values are computed from them."""
-    found = {rf"\bself\.{each}\b" for each in attributes}
+    found = {rf"{OF_SELF}{each}\b" for each in attributes}
     tree = parsed(textwrap.dedent(source))
     assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)]
     methods = [
         node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "forward", "__call__")
     ]
     for _ in range(len(assigned) + len(methods) if found else 0):
-        of_methods = {rf"\bself\.{each.name}\(" for each in methods if _reads(each, found)}
+        of_methods = {rf"{OF_SELF}{each.name}\(" for each in methods if _reads(each, found)}
         of_names = {
             rf"(?<![\w.]){name}\b(?! *=[^=])" for each in assigned if each.value and _reads(each.value, found) for name in stored_in(each)
         }
