@@ -96,7 +96,7 @@ def _trees_read(subject: Subject, config: inspect.Parameter | None) -> dict[str,
     """Return the trees that a function reads from its required parameters, if the sizes of all their arrays follow from their names."""
     found: dict[str, Read] = {}
     attention = ("attention",) if re.search(r"(att(entio)?n|mha)$", subject.name.lower()) else ()
-    is_sublayer = re.search(rf"({SUBLAYER})$", subject.name.lower()) is not None  # a block takes the trees of several
+    is_sublayer = re.search(SUBLAYER, subject.name.lower()) is not None  # a block takes the trees of several
     for each in subject.parameters:
         if each.default is each.empty and each is not config:
             keys = _keys_taken(subject, each.name)
