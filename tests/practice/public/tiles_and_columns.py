@@ -100,7 +100,31 @@ def lr_scheduler(step, lr_max, lr_min, warm_up, iterations):
     return lr_min + (lr_max - lr_min) * (1 + cos(pi * share)) / 2
 """
 
+BY_PARTS = """
+import torch
+
+def greedy_decode(model, source, source_mask, max_len, start_symbol, end_symbol):
+    width = model.d_model ** 0.5
+    places = model.positional_encoding
+    memory = model.encoder(places(model.src_embedding(source) * width), source_mask)
+    ids = torch.full((1, 1), start_symbol, dtype=torch.long)
+    while ids.shape[1] < max_len:
+        mask = model.make_tgt_mask(ids)
+        states = model.decoder(places(model.tgt_embedding(ids) * width), memory, source_mask, mask)
+        chosen = model.linear(states[:, -1]).argmax(-1)
+        ids = torch.cat([ids, chosen[:, None]], dim=1)
+        if chosen.item() == end_symbol:
+            break
+    return ids
+"""
+
 PROGRAMS = (
+    Program(
+        "greedy_decode",
+        "generate",
+        BY_PARTS,
+        (("states[:, -1]", "states[:, 0]"), ("memory, source_mask, mask", "model.src_embedding(source), source_mask, mask")),
+    ),
     Program(
         "tiled_attention",
         "scaled_dot_product_attention",
@@ -110,5 +134,10 @@ PROGRAMS = (
     Program("SwishGLU", "gated_feed_forward", NUMBERED, (("silu(self.w2(x))", "silu(self.w1(x))"), ("silu(self.w2(x))", "self.w2(x)"))),
     Program("LearnedPositionalEmbedding", "learned_positions", COLUMNS, ((" + self", " * self"), ("x.shape[0]", "x.shape[1]"))),
     Program("TransformerLM", "gpt2", POSITIONS, (("self.head(self.norm(x))", "self.head(x)"), (" + self.places(token_positions)", ""))),
-    Program("lr_scheduler", "cosine_schedule", WARM_UP, (("(iterations - warm_up)", "iterations"), ("(1 + cos(pi * share))", "(1 + cos(share))"))),
+    Program(
+        "lr_scheduler",
+        "cosine_schedule",
+        WARM_UP,
+        (("(iterations - warm_up)", "iterations"), ("(1 + cos(pi * share))", "(1 + cos(share))")),
+    ),
 )

@@ -186,7 +186,9 @@ IN_COLUMNS = r"\A(?!(.|\n)*(\(\s*(batch\w*|bs|b)\s*,\s*(seq\w*|s|t|l)\b|batch_fi
 """Pattern of the source of a class whose table has an axis for the batch after the positions, and that counts these along the first axis of its ids."""
 
 ORDERS = optional(
-    Convention(TEXTS["sequence_first"], sequence_first, batch_first, role="token_table", source=IN_COLUMNS, file_source=r"\A(?!(.|\n)*batch_first)")
+    Convention(
+        TEXTS["sequence_first"], sequence_first, batch_first, role="token_table", source=IN_COLUMNS, file_source=r"\A(?!(.|\n)*batch_first)"
+    )
 )
 LISTS = optional(Convention(encode=_listed, role="token_ids"))
 
