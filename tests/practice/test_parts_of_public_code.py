@@ -78,6 +78,7 @@ from tests.practice.public import (
     switches,
     tables_and_layers,
     texts,
+    tiles_and_columns,
     tokenizers,
     tokens_and_words,
     training,
@@ -171,6 +172,7 @@ MODULES = (
     fixed_heads,
     orders_and_places,
     copies_and_flags,
+    tiles_and_columns,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

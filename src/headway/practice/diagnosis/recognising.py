@@ -69,6 +69,9 @@ ENCODES = r"(?is)\A(?!.*(tri[ul]|causal|subsequent|decod))(?=.*\bself\.\w*encode
 SPLITS = r"(?i)heads?\b|shape\(|view\(|split|chunk|rearrange|einsum|linear|weight|proj|\bw_?[qkvo]"
 """Pattern of the body of an attention that splits into heads, or projects."""
 
+TILED = r"(?s)\bfor \w+ in range\(.*(block|tile)"
+"""Pattern of the source of an attention that computes one tile after another, whose size no other part of its name takes."""
+
 OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
 """Pattern of the source of a mask that depends on the order of positions."""
 
@@ -159,6 +162,9 @@ def recognised(subject: Subject) -> Exercise | None:
         return likely[0]
     if not inspect.isclass(subject.value):
         likely = [each for each in likely if each.name != "sgd_optimizer"]
+    is_tiled = _takes_three(subject) and re.search(TILED, subject.code) is not None
+    if is_tiled:
+        likely, possible = ([each for each in group if each.name == "scaled_dot_product_attention"] for group in (likely, possible))
     named = [each.name for each in (*likely, *possible)]
     is_split = any(re.fullmatch(r"d_?k|head_dim", each.name) for each in subject.parameters) or not re.search(SPLITS, _body(subject))
     of_one_head = named[:1] == ["multi_head_attention"] and is_split
@@ -196,6 +202,8 @@ def recognised(subject: Subject) -> Exercise | None:
         return found
     if subject.is_private:
         return as_mask(subject)
+    if is_tiled:
+        return None
     return as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
 
 

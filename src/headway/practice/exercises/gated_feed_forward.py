@@ -71,6 +71,13 @@ WITHOUT_UP = r"(?i)\A(?!(.|\n)*(\bup|_up\b|\bw_?3\b|value))(.|\n)*gate"
 UNNAMED = r"\A(?=(.|\n)*\bclass )(?!(.|\n)*(?i:gate|gating|\bup|_up\b|value|\w3\b|\bv\b))"
 """Source of a class that names neither layer and has no `w1, w2, w3`, as Qwen's `w1, w2, c_proj`: either may have the activation."""
 
+SAME_WIDTHS, OTHER_WIDTHS = r"\w2 *= *[\w.]+\((?P=wide), *(?P=inner)\b", r"\w3 *= *[\w.]+\((?P=inner), *(?P=wide)\b"
+THIRD_DOWN = (
+    r"\A(?=(.|\n)*\bclass )(?!(.|\n)*(?i:gate|gating|\bup|_up\b|value|\bv\b))"
+    rf"(.|\n)*\w1 *= *[\w.]+\((?P<wide>\w[\w.]*), *(?P<inner>\w[\w.]*)(.|\n)*{SAME_WIDTHS}(.|\n)*{OTHER_WIDTHS}"
+)
+"""Source of a class that numbers its layers, the third being the last: either of `w1, w2` may have the activation, unlike Llama's `w1, w3`."""
+
 MISTAKES = (
     TEXTS.mistake("activation_on_up", **BENT_UP),
     TEXTS.mistake("activation_missing", bend_gate=unchanged),
@@ -252,7 +259,7 @@ EXERCISE = Exercise(
         NUM_AXES,
         RETURNS,
         ACTIVATIONS,
-        optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=f"{WITHOUT_UP}|{UNNAMED}")),
+        optional(Convention(TEXTS["gate_is_linear"], steps=BENT_UP, source=f"{WITHOUT_UP}|{UNNAMED}|{THIRD_DOWN}")),
     ),
     recoveries=RECOVERIES,
     fused=(("gate_weight", "up_weight"), ("gate_bias", "up_bias")),

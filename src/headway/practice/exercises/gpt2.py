@@ -258,7 +258,11 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(ROLES("token_ids"), ROLES("wte"), ROLES("wpe"), ROLES("blocks"), ROLES("ln_f"), ROLES("num_heads"), ROLES("mask", neutral=None)),
+    roles=(
+        *ROLES.each("token_ids", "wte", "wpe", "blocks", "ln_f", "num_heads"),
+        ROLES("mask", neutral=None),
+        ROLES("positions", neutral=lambda inputs: numpy.arange(inputs["token_ids"].shape[-1])),
+    ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(TAKES, TAKES_MASK, RETURNS, POSITIONS, EPSILONS, LAST_NORM, HEADLESS, (*of_blocks.GELUS, replace(RELU, without="wte"))),

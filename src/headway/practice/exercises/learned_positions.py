@@ -12,7 +12,7 @@ from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step, optional, unchanged
 from headway.practice.recipes.activations import normed
 from headway.practice.recipes.conventions import RETURNS, one_length
-from headway.practice.recipes.encoding import without
+from headway.practice.recipes.encoding import batch_first, sequence_first, without
 from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
@@ -182,6 +182,14 @@ TAKES = (
         role="batch_size",
     ),
 )
+IN_COLUMNS = r"\A(?!(.|\n)*(\(\s*(batch\w*|bs|b)\s*,\s*(seq\w*|s|t|l)\b|batch_first))(?=(.|\n)*\(\w+, *1, *\w+\))(.|\n)*\[: *\w+\.(shape\[0\]|size\(0\))\]"
+"""Pattern of the source of a class whose table has an axis for the batch after the positions, and that counts these along the first axis of its ids."""
+
+ORDERS = optional(
+    Convention(
+        TEXTS["sequence_first"], sequence_first, batch_first, role="token_table", source=IN_COLUMNS, file_source=r"\A(?!(.|\n)*batch_first)"
+    )
+)
 LISTS = optional(Convention(encode=_listed, role="token_ids"))
 
 
@@ -278,5 +286,5 @@ EXERCISE = Exercise(
     probes=probes,
     may_write=True,
     mistakes=MISTAKES,
-    conventions=(TAKES, LISTS, ADDS, NORMS, RETURNS, LENGTHS, PATCHES),
+    conventions=(ORDERS, TAKES, LISTS, ADDS, NORMS, RETURNS, LENGTHS, PATCHES),
 )

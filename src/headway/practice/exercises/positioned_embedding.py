@@ -10,6 +10,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional
 from headway.practice.exercises import embed, sinusoidal_positions
 from headway.practice.recipes.conventions import RETURNS, one_length
+from headway.practice.recipes.encoding import batch_first, sequence_first
 from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
@@ -43,12 +44,6 @@ MISTAKES = (
     *(each for each in embed.MISTAKES if each.name in OF_TOKENS),
     Texts("learned_positions").mistake("segments_not_added", segments=lambda rows, segment_table, segment_ids: rows),
 )
-
-
-def _positions_first(inputs: Inputs) -> Inputs | None:
-    ids = inputs["token_ids"]
-    exchanged = {name: inputs[name].swapaxes(0, 1) for name in ("token_ids", "segment_ids") if name in inputs and ids.ndim == 2}
-    return inputs | exchanged if exchanged else None
 
 
 def _as_long(inputs: Inputs) -> Inputs:
@@ -96,8 +91,8 @@ EXERCISE = Exercise(
         optional(
             Convention(
                 TEXTS["sequence_first"],
-                _positions_first,
-                lambda answer, inputs: answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer,
+                sequence_first,
+                batch_first,
                 source=r"\A(?!(.|\n)*\(\s*(batch\w*|bs|b)\s*,\s*(seq\w*|s|t|l)\b)(.|\n)*((seq\w*|s|t|l), *(batch|bs|b|n)\w*|pe\[:.*(shape\[0\]|size\(0\)|len\())",
             )
         ),

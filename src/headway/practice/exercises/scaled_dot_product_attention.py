@@ -233,9 +233,29 @@ def _own_columns(answer: Any, inputs: Inputs) -> Any:
     return answer[..., :width] if has_zeros else answer
 
 
+def _of_one_shape(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with keys as wide as the values by columns of zeros, which a larger query makes up for; None for other lengths.
+
+    A scale of 1/√head_dim is that of the larger width, and a given one stays.
+    """
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    if query.shape[-2] != key.shape[-2]:
+        return None
+    lacking = value.shape[-1] - key.shape[-1]
+    if lacking <= 0:
+        return _as_wide_as_keys(inputs)
+    factor = 1.0 if inputs.get("scale") is not None else (value.shape[-1] / key.shape[-1]) ** 0.5
+    columns = [*[(0, 0)] * (value.ndim - 1), (0, lacking)]
+    return inputs | {"query": numpy.pad(query * factor, columns), "key": numpy.pad(key, columns)}
+
+
 COMPARED = r"\.(shape|size\(\)) *(!=|==) *"
 OF_ONE_SHAPE = rf"(?i)\bk(eys?)?{COMPARED}v(alues?)?\.(shape|size)|\bv(alues?)?{COMPARED}k(eys?)?\.(shape|size)"
 """Pattern of the source of an attention that compares the shapes of its keys and values."""
+
+TILED = r"(?s)\bfor \w+ in range\(.*\w*(block|tile)\w*"
+DIVIDES = r"\b(assert|if|raise)\b[^\n]*% *\w*(block|tile|\bb)"
+"""Patterns of the source of an attention that computes one tile of the scores after another, and of one that refuses tiles that do not fit."""
 
 POSITIONS_FIRST = r"(\.\.\.|[\"' ][a-z] ?)[a-z] ?h ?d[a-z]* *,|\bq(uery|ueries)?\w*\.(transpose\(1, *2\)|permute\(0, *2, *1, *3\))|(?P<b>\b[a-z]) ?(?P<q>[a-z]) ?(?P<h>[a-z]) ?(?P<d>[a-z]), ?(?P=b) ?(?P<k>[a-z]) ?(?P=h) ?(?P=d) ?-> ?(?P=b) ?(?P=h) ?(?P=q) ?(?P=k)\b"
 """Pattern of the source of an attention whose operands have the heads after the positions: `blhd,bmhd->bhlm` with any letters."""
@@ -266,6 +286,7 @@ FOLDS_HEADS = r"(view|reshape)\([^\n]*\b\w+ *\* *(self\.)?\w*heads?\b"
 """Patterns of the source of an attention whose third axis is the last, and of a file that joins the axes of sequences and heads."""
 
 AXES = optional(
+    Convention(TEXTS["in_tiles"], _of_one_shape, _own_columns, source=TILED),
     Convention(TEXTS["values_as_wide_as_keys"], _as_wide_as_keys, _own_columns, source=OF_ONE_SHAPE),
     Convention(
         TEXTS["of_three_axes"], _of_three_axes, _of_sequences_and_heads, role="query", source=SIZE_OF_THIRD, file_source=FOLDS_HEADS
@@ -323,6 +344,16 @@ MASK_UNDER_FLAG = optional(
 )
 """A flag for causal attention that says whether the mask is read: the mask is that of the later positions."""
 
+TILES = optional(
+    Convention(
+        encode=lambda inputs: inputs | {"tile_size": inputs["query"].shape[-2], "key_tile_size": inputs["key"].shape[-2]},
+        role="key_tile_size",
+        source=DIVIDES,
+    ),
+    Convention(encode=lambda inputs: inputs | {"tile_size": inputs["query"].shape[-2]}, role="tile_size", source=DIVIDES),
+)
+"""Tiles of two rows show how they are joined; what refuses those that do not fit gets one tile."""
+
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
     definition=functions.scaled_dot_product_attention,
@@ -338,6 +369,8 @@ EXERCISE = Exercise(
         ROLES.size("hidden_size", extent("query", -1), size_override=(("num_heads",), _width_of_heads)),
         ROLES.size("temperature", lambda inputs: inputs["query"].shape[-1] ** 0.5),
         ROLES("dropout", neutral=0.0),
+        ROLES("tile_size", neutral=2, off=2),
+        ROLES("key_tile_size", neutral=2, off=2),
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
@@ -351,6 +384,7 @@ EXERCISE = Exercise(
         SCALES,
         RETURNS,
         AXES,
+        TILES,
     ),
     recoveries=RECOVERIES,
 )

@@ -18,6 +18,18 @@ def changed(**changes: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
     return lambda inputs: inputs | {name: change(inputs[name]) for name, change in changes.items()}
 
 
+def sequence_first(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with a column of ids for each sequence; None for those without a batch of ids."""
+    ids = inputs["token_ids"]
+    exchanged = {name: inputs[name].swapaxes(0, 1) for name in ("token_ids", "segment_ids") if name in inputs and ids.ndim == 2}
+    return inputs | exchanged if exchanged else None
+
+
+def batch_first(answer: Any, inputs: Inputs) -> Any:
+    """Return an output of three axes with the batch before the positions; other outputs stay."""
+    return answer.swapaxes(0, 1) if getattr(answer, "ndim", 0) == 3 else answer
+
+
 def first_given(values: Iterable[Any]) -> Any:
     """Return the first value that is not None; None if there is none."""
     return next((each for each in values if each is not None), None)

@@ -26,17 +26,27 @@ OF_HEAD = (
 )
 """Pattern of the names of an output head."""
 
+OF_EMBEDDING = r"((src|source|tgt|trg|target|enc(oder)?|dec(oder)?|input|output)_)((tok(en)?|word)_)?emb(ed(ding)?s?)?(_layer)?"
+OF_PLACES = r"((src|source|tgt|trg|target|enc(oder)?|dec(oder)?)_)?(pos(ition(al)?)?_?enc(oding|oder)?|pe)"
+OF_MASK = r"(make|generate|create|get)_(src|source|tgt|trg|target|causal|subsequent|square_subsequent)_mask"
+OF_WIDTH = r"d_model|hidden_(size|dim)|emb(ed(ding)?)?_(size|dim)"
+"""Patterns of the names of a layer of embeddings, of positions, of what makes a mask, and of the width."""
+
+NEAR = 0.999
+"""Cosine from which two vectors count as one."""
+
 
 @dataclass(frozen=True)
 class ToyTranslator(ToyModel):
     """A model with an encoder: `encode(source, ...)`, `decode(...)` of that and of token ids, and a head that keeps the logits.
 
-    Called as a whole, it takes the source first.
+    Called as a whole, it takes the source first. Its parts can be called one by one, too: an embedding and the positions of each side,
+    `encoder(vectors, ...)` and `decoder(...)`.
     """
 
     def encode(self, source: Any, *rest: Any, **named: Any) -> Any:
         """Map token ids (batch, source_len) to the encoder's output (batch, source_len, 8)."""
-        return like(weights(self.seed, self.vocab_size, self.context_size)[0][to_numpy(source)], source)
+        return like(self._table[to_numpy(source)], source)
 
     def decode(self, *given: Any, **named: Any) -> Any:
         """Map the encoder's output and token ids (batch, seq_len), in any order, to logits (batch, seq_len, vocab_size).
@@ -56,11 +66,50 @@ class ToyTranslator(ToyModel):
 
     forward = __call__
 
+    def encoder(self, source: Any, *rest: Any, **named: Any) -> Any:
+        """Map token ids or their vectors to the encoder's output."""
+        return like(self.encode(self._ids_of(source)), source)
+
+    def decoder(self, *given: Any, **named: Any) -> Any:
+        """Map the encoder's output and token ids or their vectors, in any order, to logits."""
+        operands = (*given, *named.values())
+        return like(self.decode(*map(self._ids_of, operands)), next((each for each in operands if hasattr(each, "shape")), None))
+
+    def _vectors(self, token_ids: Any, *rest: Any) -> Any:
+        """Map token ids to vectors, none of which is one of the encoder's output."""
+        return like(-self._table[to_numpy(token_ids)], token_ids)
+
+    @property
+    def _table(self) -> numpy.ndarray:
+        return weights(self.seed, self.vocab_size, self.context_size)[0]
+
+    def _ids_of(self, given: Any) -> Any:
+        """Return an operand in NumPy, and the token ids in place of their vectors, scaled or not; what is no array stays."""
+        vectors = to_numpy(given) if hasattr(given, "shape") else numpy.zeros(0)
+        if vectors.ndim != 3 or vectors.dtype.kind != "f" or vectors.shape[-1] != self._table.shape[1]:
+            return vectors if hasattr(given, "shape") else given
+        directions, rows = (each / numpy.linalg.norm(each, axis=-1, keepdims=True) for each in (vectors, -self._table))
+        cosines = directions @ rows.T
+        return cosines.argmax(-1) if (cosines.max(-1) > NEAR).all() else vectors
+
     def __getattr__(self, name: str) -> Any:
-        """Return a head that keeps the logits under the names of one, and what the toy model has under others."""
-        if re.fullmatch(OF_HEAD, name.lower().lstrip("_")):
+        """Return a head that keeps the logits, and other parts, under their names, and what the toy model has under others."""
+        plain = name.lower().lstrip("_")
+        if re.fullmatch(OF_HEAD, plain) or re.fullmatch(OF_PLACES, plain):
             return unchanged
+        if re.fullmatch(OF_EMBEDDING, plain):
+            return self._vectors
+        if re.fullmatch(OF_MASK, plain):
+            return _open_mask
+        if re.fullmatch(OF_WIDTH, plain):
+            return self._table.shape[1]
         return super().__getattr__(name)
+
+
+def _open_mask(token_ids: Any, *rest: Any) -> Any:
+    """Return a mask for token ids: a toy model hides nothing by it."""
+    length = token_ids.shape[-1]
+    return like(numpy.ones((1, length, length)), token_ids)
 
 
 @dataclass(frozen=True)

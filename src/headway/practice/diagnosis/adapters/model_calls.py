@@ -125,7 +125,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
-    operands = [role for role in exercise.roles if role.name in ("token_ids", "mask")]
+    operands = [role for role in exercise.roles if role.name in OPERANDS]
     probes = exercise.kept_probes
 
     def model_probes() -> Any:
@@ -162,9 +162,12 @@ def _sizes(inputs: Inputs) -> Inputs:
 
 def _model_inputs(inputs: Inputs) -> Inputs:
     """Return the inputs that a model takes: token ids, a mask and sizes."""
-    names = {"token_ids", "mask", *(role.name for role in SIZES)}
+    names = {*OPERANDS, *(role.name for role in SIZES)}
     return {name: value for name, value in inputs.items() if name in names}
 
+
+OPERANDS = ("token_ids", "mask", "positions")
+"""Operands that a model is called with."""
 
 POSITIONS = r"pos|(?<![a-z])w?pe(?![a-z])"
 """Pattern of the names of tables of positions, which may have more rows than are needed."""

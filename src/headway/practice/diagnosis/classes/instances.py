@@ -468,8 +468,16 @@ class InstanceCall(Call):
         needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
         role_of = self.construction.forward.role_of
         named = next(name for name, role in role_of.items() if role.name == "token_ids")
-        given = {**arguments, **{name: role.neutral for name, role in role_of.items() if name in needed and name != named}}
-        wire_blocks(instance, spec, self.library, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
+        others = {name: role for name, role in role_of.items() if name in needed and name != named}
+
+        def run(ids: numpy.ndarray) -> Any:
+            neutral = {
+                name: self._converted(role.neutral({"token_ids": ids})) if callable(role.neutral) else role.neutral
+                for name, role in others.items()
+            }
+            return self.forward(instance, {**arguments, **neutral, named: self._converted(ids)})
+
+        wire_blocks(instance, spec, self.library, run)
 
     def _part(self, name: str, spec: Submodule) -> Any:
         """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""
