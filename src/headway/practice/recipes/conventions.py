@@ -254,7 +254,9 @@ GRADIENTS_OF_ROWS = (
 
 WITH_GRADIENTS_OF_ROWS = _of_matrices(GRADIENTS_OF_ROWS)
 
-AT_MOST_TWO_AXES = _of_few_axes(rf"(?i)\A(?!(.|\n)*({_OF_SEQUENCES}))(.|\n)*\b(1-?d(imensional)?,? (or|and) (a )?2|2-?d(imensional)?,? (or|and) (a )?1)-?d")
+AT_MOST_TWO_AXES = _of_few_axes(
+    rf"(?i)\A(?!(.|\n)*({_OF_SEQUENCES}))(.|\n)*\b(1-?d(imensional)?,? (or|and) (a )?2|2-?d(imensional)?,? (or|and) (a )?1)-?d"
+)
 """A function whose documentation names vectors and matrices alone."""
 
 TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"
