@@ -175,7 +175,7 @@ def _sum_of(answer: Any, inputs: Inputs) -> Any:
 def _first_sequence(inputs: Inputs) -> Inputs:
     """Return the inputs with the first sequence of a batch in place of all."""
     x = inputs.get("x")
-    return inputs if numpy.ndim(x) != 3 else inputs | {"x": x[0]}
+    return inputs if x is None or x.ndim != 3 else inputs | {"x": x[0]}
 
 
 def _as_positions(inputs: Inputs) -> Inputs:
