@@ -105,6 +105,58 @@ def train_bpe(text, vocab_size, eot_token="<|endoftext|>"):
     return merges
 """
 
+WIDTHS_BY_DEFAULT = """import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, kdim=96, vdim=48, num_heads=4):
+        super().__init__()
+        self.num_heads, self.kdim = num_heads, kdim
+        assert kdim % num_heads == 0 and vdim % num_heads == 0
+        self.q, self.k, self.v, self.out = nn.Linear(width, kdim), nn.Linear(width, kdim), nn.Linear(width, vdim), nn.Linear(vdim, width)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, q, k, v):
+        q, k, v = self.split(self.q(q)), self.split(self.k(k)), self.split(self.v(v))
+        weights = torch.softmax(q @ k.transpose(-2, -1) / (self.kdim // self.num_heads) ** 0.5, dim=-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+"""
+
+WIDTHS_OF_INPUTS = """import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, num_heads, kdim=None, vdim=None):
+        super().__init__()
+        kdim, vdim, self.num_heads = kdim or width, vdim or width, num_heads
+        self.q, self.k, self.v, self.out = nn.Linear(width, width), nn.Linear(kdim, width), nn.Linear(vdim, width), nn.Linear(width, width)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, q, k, v):
+        q, k, v = self.split(self.q(q)), self.split(self.k(k)), self.split(self.v(v))
+        weights = torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, dim=-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+"""
+
+NAMED_AS_ITS_SIZE = """import torch
+from torch import nn
+
+
+class Linear(nn.Module):
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(out_features, in_features) * 0.1)
+
+    def forward(self, in_features: torch.Tensor) -> torch.Tensor:
+        return in_features @ self.weight.T
+"""
+
 PROGRAMS = (
     Program(
         "LayerNorm", "layer_norm", NORM_OF_ROWS, (("np.sum(grad, axis=0)", "np.sum(grad, axis=(0, 1))"), ("x.mean(axis=1", "x.mean(axis=0"))
@@ -128,4 +180,7 @@ PROGRAMS = (
         AT_ONE_TOKEN,
         (("text.split(eot_token)", "text.split(eot_token)[:1]"), ("vocab_size - 1", "vocab_size - 2")),
     ),
+    Program("MultiHeadAttention", "multi_head_attention", WIDTHS_BY_DEFAULT, (("dim=-1)\n", "dim=-2)\n"),)),
+    Program("MultiHeadAttention", "multi_head_attention", WIDTHS_OF_INPUTS, (("self.split(self.q(q))", "self.split(self.k(q))"),)),
+    Program("Linear", "linear", NAMED_AS_ITS_SIZE, (("in_features @ self.weight.T", "in_features.relu() @ self.weight.T"),)),
 )
