@@ -67,6 +67,7 @@ from tests.practice.public import (
     records_and_experts,
     regressors,
     returned_changes,
+    rows_and_single_texts,
     schedules,
     settings,
     shown_and_counted,
@@ -114,6 +115,7 @@ EXPLAINED_BY_CALLERS = (
     switched_on,
     ranges_and_repeats,
     held_and_optional,
+    rows_and_single_texts,
 )
 """Modules whose programs the rest of the file explains."""
 

@@ -135,8 +135,24 @@ def _file_with(text: str) -> str:
 
 
 def _total(inputs: Inputs) -> int:
-    return 256 + inputs["num_merges"] + len(inputs.get("special_tokens") or ())
+    specials = inputs.get("special_tokens") or ()
+    return 256 + inputs["num_merges"] + (1 if isinstance(specials, str) else len(specials))
 
+
+def _only_special(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with the only special token as a text, by default that of GPT-2; None for several."""
+    specials = inputs.get("special_tokens") or ["<|endoftext|>"]
+    return inputs | {"special_tokens": specials[0]} if len(specials) == 1 else None
+
+
+def _without_special(inputs: Inputs) -> Inputs | None:
+    """Return the size of a vocabulary that does not count the only special token; None for special tokens in a list."""
+    is_one = isinstance(inputs.get("special_tokens"), str)
+    return without(inputs, "num_merges") | {"vocab_size": _total(inputs) - 1} if is_one else None
+
+
+ONE_SPECIAL = r"(end|eot|eos|special|end_of_text)_token"
+"""Pattern of the name of the only special token, which is a text."""
 
 SPECIALS = (
     Convention(),
@@ -145,6 +161,7 @@ SPECIALS = (
         role="special_tokens",
         is_required=True,
     ),
+    Convention(encode=_only_special, role="special_tokens", named=rf"^{ONE_SPECIAL}$"),
 )
 """A function that requires special tokens may need at least one, `special_tokens[0]`; one that takes none of them for an empty pattern is wrong."""
 SIZES = (
@@ -154,6 +171,7 @@ SIZES = (
         decode=lambda answer, inputs: read_merges(answer),
         role="vocab_size",
     ),
+    Convention(encode=_without_special, decode=lambda answer, inputs: read_merges(answer), role="vocab_size"),
 )
 
 
@@ -280,7 +298,15 @@ WRITTEN = optional(
     Convention(decode=lambda answer, inputs: from_alphabet(answer), used_source=r"byte_encoder|bytes?_to_unicode|byte2unicode")
 )
 """Tokens as texts, each of whose characters may be one byte."""
-CUTS = optional(Convention(TEXTS["no_word_split"], steps={"cut": _uncut}, source=UNCUT))
+AT_ONE_SPECIAL = (
+    rf"\A(?!(.|\n)*(\bregex\b|\bre\.(?!split|escape)|findall|finditer|\.split\(\)|pattern))(.|\n)*\bdef [^)]*\b(?P<token>{ONE_SPECIAL})\b"
+    r"(.|\n)*\.?split\([^\n]*(?P=token)\b"
+)
+"""Pattern of the source of a function that splits its text at its only special token, and not into words."""
+CUTS = optional(
+    Convention(TEXTS["no_word_split"], steps={"cut": _uncut}, source=UNCUT),
+    Convention(TEXTS["no_word_split"], steps={"cut": parted}, role="special_tokens", named=rf"^{ONE_SPECIAL}$", source=AT_ONE_SPECIAL),
+)
 
 ENDED = optional(
     Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, source=ENDS_WORDS),

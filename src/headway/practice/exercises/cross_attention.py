@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Probe, optional
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import CAUSAL_OVER_CONTEXT, MASK_SHAPES, RETURNS, UNSCALED_WITH_BIAS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -29,6 +29,26 @@ SEQUENCES = (
     TEXTS.mistake("values_from_the_query", sequences=lambda query, key, value: (query, key, query)),
     TEXTS.mistake("keys_from_the_query", sequences=lambda query, key, value: (query, query, value)),
 )
+
+
+SIDES = ROLES.each("query", "context")
+LISTED = "|".join(name for role in SIDES for name in (role.name, *role.called))
+
+
+def _memory_first(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with the context first and the query second; None without two sequences."""
+    found = two_sequences(inputs)
+    return None if found is None else found | {"query": found["context"], "context": found["query"]}
+
+
+MEMORY_FIRST = Convention(
+    TEXTS["memory_first"],
+    _memory_first,
+    role="context",
+    named=rf"^(?!({LISTED})$|\w*(enc|mem|context|source|src|key|kv))",
+    source=rf"\bdef (?!__init__)\w+\(\s*self, *(?!({LISTED})\b|\w*(dec|tgt|target|quer))\w+ *[:,]",
+)
+"""The sequence of keys and values before that of queries, of a class whose names for both say neither: `forward(self, image, text)`."""
 
 
 UNSEEN = (
@@ -94,7 +114,7 @@ EXERCISE = Exercise(
     recipe=projections.recipe,
     steps=projections.STEPS,
     roles=(
-        *ROLES.each("query", "context"),
+        *SIDES,
         *projections.OPERANDS[1:],
         *projections.WITH_OPTIONAL_OUTPUT,
         projections.NUM_HEADS,
@@ -115,7 +135,9 @@ EXERCISE = Exercise(
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
     conventions=(
-        optional(Convention(encode=two_sequences, role="context"), Convention(encode=query_and_keys, role="key", without="value")),
+        optional(
+            Convention(encode=two_sequences, role="context"), Convention(encode=query_and_keys, role="key", without="value"), MEMORY_FIRST
+        ),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
         CROSS_WRAPPED,

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, optional, unchanged
-from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX, RETURNS
+from headway.practice.recipes.conventions import NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX, RETURNS, WITH_GRADIENTS_OF_ROWS
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.norms import HALF, OF_ONE_NUMBER, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.roles import Roles
@@ -227,7 +227,7 @@ EXERCISE = Exercise(
         SCALAR,
         AROUND_ZERO,
         RETURNS,
-        (*NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX),
+        (*NUM_AXES, OF_ELEMENTS, OF_ROWS, OF_ROWS_AS_SOFTMAX, WITH_GRADIENTS_OF_ROWS),
     ),
     recoveries=(eps_recovery(EPS, TEXTS["root"]),),
 )

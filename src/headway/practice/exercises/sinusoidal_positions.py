@@ -172,6 +172,12 @@ def _sum_of(answer: Any, inputs: Inputs) -> Any:
     return answer if answer.shape[-2:] != inputs["x"].shape[-2:] else inputs["x"] + answer.astype(numpy.float64)
 
 
+def _first_sequence(inputs: Inputs) -> Inputs:
+    """Return the inputs with the first sequence of a batch in place of all."""
+    x = inputs.get("x")
+    return inputs if x is None or x.ndim != 3 else inputs | {"x": x[0]}
+
+
 def _as_positions(inputs: Inputs) -> Inputs:
     x = inputs.get("x")
     return inputs | {"seq_len": numpy.arange(inputs["seq_len"] if x is None else x.shape[-2])}
@@ -292,7 +298,15 @@ NORMALIZED = optional(
 )
 """A table of mean 0 and standard deviation 1/10, as in tsai and PatchTST."""
 
+OF_ONE_SEQUENCE = (
+    r"(?i)\A(?![\s\S]*(batch|shape\[(2|-)|shape *$))[\s\S]*def \w+\((self, *)?(?P<x>\w+)[^)]*\)"
+    r"(?=[\s\S]*\b\w*(len|pos|seq|tokens)\w* *= *(?P=x)\.shape\[0\]|[\s\S]*\b\w*(len|pos|seq|tokens)\w*, *\w+ *= *(?P=x)\.shape\b)"
+    r"(?=[\s\S]*\b\w*(dim|d_model|width|size|emb)\w* *= *(?P=x)\.(shape\[1\]|shape\b(?!\[)))"
+)
+"""Pattern of the source of a function that takes the length of x from its first axis and the width from its second: of a matrix."""
+
 ADDS = optional(
+    Convention(TEXTS["positions_of_one_sequence"], _first_sequence, _sum_of, role="x", source=OF_ONE_SEQUENCE),
     Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
 )

@@ -164,7 +164,7 @@ OF_SCORES = r"(?i)\A(?!(.|\n)*(att(entio)?n|transformer|multi_?head))"
 
 
 OVER_ROWS = (
-    r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|(?<!\w)\(\w+, *\w+, *\w+\)\W))"
+    r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1(?!, *1\))|heads?\b|seq|3-?d\b|4-?d\b|(?<!\w)\(\w+, *\w+, *\w+\)\W))"
     r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)"
 )
 """Pattern of the source of a function that reduces over the second axis alone."""
@@ -209,6 +209,18 @@ def _of_matrices(source: str, file_names: str | None = None, file_source: str | 
     )
 
 
+def _of_few_axes(source: str) -> Convention:
+    """Return the convention of a function of vectors and matrices alone, by the pattern of its source."""
+    return Convention(
+        TEXTS["vectors_and_matrices"],
+        lambda inputs: inputs if numpy.ndim(inputs["x"]) <= 2 else None,
+        _unchanged,
+        role="x",
+        without="axis",
+        source=source,
+    )
+
+
 SPLITS_COLUMNS = r"\b(split|chunk)\([^,()\n]+, *3, *(axis *= *|dim *= *)?1\)"
 """Pattern of the source of a file whose queries, keys and values are columns of one matrix."""
 
@@ -232,6 +244,20 @@ OF_ROWS = _of_matrices(OVER_ROWS, file_source=rf"{OF_MATRICES}|{SPLITS_COLUMNS}|
 WITH_SOFTMAX_OF_ROWS = r"def \w*softmax\(\w+\):\s*(.*\n)?[^\n]*\baxis *= *1\b"
 OF_ROWS_AS_SOFTMAX = _of_matrices(OVER_ROWS, file_source=WITH_SOFTMAX_OF_ROWS)
 """A function over the second axis in a file whose softmax is over it, too: both take matrices."""
+
+_OF_SEQUENCES = r"heads?\b|seq|batch\w*, *\w+, *\w|[34]-?d\b|shape\[2\]"
+GRADIENTS_OF_ROWS = (
+    rf"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[(\[2-9])|{_OF_SEQUENCES}))(?=(.|\n)*\b(axis|dim) *= *1\b)"
+    r"(.|\n)*(gamma|beta|weight|bias|scale|shift|gain)\w* *\+?= *[^\n]*\bsum\([^\n]*, *(axis|dim) *= *0\b"
+)
+"""Pattern of the source of a class over the second axis whose backward adds the gradients of its gain or shift along the first axis alone."""
+
+WITH_GRADIENTS_OF_ROWS = _of_matrices(GRADIENTS_OF_ROWS)
+
+AT_MOST_TWO_AXES = _of_few_axes(
+    rf"(?i)\A(?!(.|\n)*({_OF_SEQUENCES}))(.|\n)*\b(1-?d(imensional)?,? (or|and) (a )?2|2-?d(imensional)?,? (or|and) (a )?1)-?d"
+)
+"""A function whose documentation names vectors and matrices alone."""
 
 TRIED_ON_VECTORS = r"\A(?!(.|\n)*(\[\s*\[|\baxis\b|\bdim\b|keepdims?|rand\w*\(\w+, *\w|shape))(.|\n)*array\(\[ *-?[\d.]"
 """Pattern of the source of a file that names no axis, and whose examples are vectors."""
@@ -316,6 +342,7 @@ FEWER_AXES = (
         file_names=OF_SCORES,
     ),
     OF_ROWS,
+    AT_MOST_TWO_AXES,
     _of_matrices(r"(?m)^ *\w+, *\w+ *= *\w+\.(shape|size\(\)) *(#.*)?$"),
     _of_matrices(r"\A(?!(.|\n)*(\b(axis|dim)\b|\b(np|numpy|jnp|jax|torch|mx|F)\.|\.(sum|max|softmax)\())(.|\n)*\bdef \w+\(\w+\)"),
 )

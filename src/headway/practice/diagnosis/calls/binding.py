@@ -76,6 +76,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= _given_outputs(subject, roles)
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=UNLIMITED) for name in _two_sided_windows(subject, roles)}
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral=kind) for name, kind in _kinds_of_parts(subject, roles).items()}
+    others |= {name: Role(f"{NO_EFFECT}{name}", neutral="float32") for name in _types_as_texts(subject)}
     others |= _shares_of_smoothing(subject, roles)
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
     others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles)
@@ -113,6 +114,14 @@ def _kinds_of_parts(subject: Subject, roles: Sequence[Role]) -> dict[str, str]:
     }
     parts = {name: [text for text in dict.fromkeys(texts) if fitting(text)[0]] for name, texts in compared.items() if len(texts) > 1}
     return {name: texts[0] for name, texts in parts.items() if len(texts) == 1}
+
+
+def _types_as_texts(subject: Subject) -> list[str]:
+    """Return the required parameters of a function that name a type of numbers in a library: `getattr(jnp, dtype)`."""
+    if inspect.isclass(subject.value):
+        return []
+    read = {*re.findall(r"\bgetattr\((?:np|numpy|jnp|jax\.numpy|torch|mx), *(\w*dtype)\)", subject.code)}
+    return [each.name for each in subject.parameters if each.default is each.empty and each.name in read]
 
 
 WEIGHT = r"(?i)(w|b|weights?|bias)(_?[a-z0-9]{1,2})?|[a-z]+_(w|b|weights?|bias)"

@@ -38,7 +38,7 @@ from headway.practice.diagnosis.classes.configs import (
 )
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder, random_keys
 from headway.practice.diagnosis.classes.given_vocabulary import OF_VOCABULARY, GivenVocabulary, given_vocabularies
-from headway.practice.diagnosis.classes.input_widths import is_input_width, is_width_of_all_heads
+from headway.practice.diagnosis.classes.input_widths import input_widths, is_width_of_all_heads
 from headway.practice.diagnosis.classes.method_binding import call_binding, call_parameters, is_optional_bias
 from headway.practice.diagnosis.classes.no_effect import stored_as, without_effect
 from headway.practice.diagnosis.classes.shown import Shown, is_plain_name, shown_bindings, shown_configs
@@ -346,6 +346,7 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
     """
     roles = {role.name: role for role in exercise.roles}
     annotations = {each.name: getattr(each.annotation, "__name__", each.annotation) for each in subject.parameters}
+    inputs = input_widths(subject.parameters, subject.own_source)
 
     def as_used(name: str, role: Role) -> Role:
         if role.name == "context_length" and "seq_len" in roles and not made.takes("seq_len") and _is_exact(name, subject):
@@ -356,7 +357,7 @@ def _as_used(made: Binding, subject: Subject, exercise: Exercise) -> Binding:
             return roles["temperature"]
         if role.name == "head_dim" and "d_out" in roles and re.search(rf"\b{re.escape(name)} *(//?|%) *(self\.)?\w*heads?\b", subject.code):
             return roles["d_out"]  # the width of all heads together
-        if role.name in ("head_dim", "value_dim") and made.takes("hidden_size") and is_input_width(name, subject.own_source):
+        if role.name in ("head_dim", "value_dim") and made.takes("hidden_size") and name in inputs:
             return roles["hidden_size"]
         if role.name in ("head_dim", "value_dim") and made.takes("num_heads") and is_width_of_all_heads(name, subject.code):
             return roles["hidden_size"]

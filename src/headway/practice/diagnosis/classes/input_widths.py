@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import textwrap
+from collections.abc import Sequence
 from functools import cache
 
 from headway.practice.diagnosis.reading.subject import parsed
 
 IN_FEATURES = "in_features"
 """Keyword of a linear layer's first argument."""
+
+
+OF_TORCH = ("kdim", "vdim")
+"""Names of torch for the widths of the inputs of keys and values, by default that of the queries."""
+
+
+def input_widths(parameters: Sequence[inspect.Parameter], source: str) -> list[str]:
+    """Return the parameters that are input widths by their use, or by torch's names for those that need not be given."""
+    return [each.name for each in parameters if (each.default is None and each.name in OF_TORCH) or is_input_width(each.name, source)]
 
 
 @cache

@@ -29,6 +29,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     parameters = [
         each for each in every if each.name not in {*keys, *sides} and not (is_optional_bias(each) or _is_optional_dict(each, subject))
     ]
+    roles = [role for role in roles if not (role.is_size and _is_array_of_its_name(parameters, role, subject))]
     shown = shown_operands(examples, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
@@ -44,6 +45,15 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
     role_of |= _two_masks(parameters, role_of, code)
     role_of |= {each.name: replace(role_of[each.name], neutral=None) for each in parameters if _may_be_left_out(each, role_of, code)}
     return Binding({each.name: role_of[each.name] for each in every if each.name in role_of})
+
+
+def _is_array_of_its_name(parameters: Sequence[inspect.Parameter], size: Role, subject: Subject) -> bool:
+    """Return True if the only operand of a call has the name of a size, which the constructor takes too: `forward(self, in_features: Tensor)`."""
+    required = [each for each in parameters if each.default is each.empty]
+    if len(required) != 1 or not fits_name(required[0].name, size):
+        return False
+    is_array = re.search(r"Tensor|[Aa]rray|Float\[", str(required[0].annotation)) is not None
+    return is_array and any(each.name == required[0].name for each in subject.parameters)
 
 
 def _is_mode(parameter: inspect.Parameter, roles: Sequence[Role], subject: Subject) -> bool:
