@@ -238,11 +238,12 @@ def test_methods_of_tokenizers_are_judged_by_the_state_that_they_read(tmp_path):
         ("for number in ids", "for number in ids[::-1]"),
     ],
 )
-def test_wrong_methods_of_tokenizers_are_neither_right_nor_accused(tmp_path, right, wrong):
+def test_wrong_methods_of_tokenizers_are_not_right_and_accused_only_with_a_repair(tmp_path, right, wrong):
     assert TOKENIZERS.count(right) == 1
     found = verdicts_on(tmp_path, TOKENIZERS.replace(right, wrong))
     assert sum(name in found and found[name].is_correct for name in METHODS_OF_TOKENIZERS) == 1
-    assert not any(name in found and found[name].status == "wrong" for name in METHODS_OF_TOKENIZERS)
+    accused = [found[name] for name in METHODS_OF_TOKENIZERS if name in found and found[name].status == "wrong"]
+    assert all(each.repair is not None for each in accused)
 
 
 REPEATING = """

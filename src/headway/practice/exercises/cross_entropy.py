@@ -138,7 +138,11 @@ LARGEST_GUARD = 1.5e-7
 
 def guards(ask: Any) -> list[Convention] | None:
     """Return the conventions of a loss that computes a softmax, with or without a guard of its logarithm; None for another loss."""
-    forms = (UNLIKELY, {name: value[None] for name, value in UNLIKELY.items()}, {name: value[0] for name, value in UNLIKELY.items()})
+    forms = (
+        UNLIKELY,
+        {name: value[None] for name, value in UNLIKELY.items()},
+        {name: numpy.asarray(value[0]) for name, value in UNLIKELY.items()},
+    )
     losses = [_loss(ask, each) for each in forms]
     if any(loss is not None and not numpy.isfinite(loss) for loss in losses):
         return [Convention(TEXTS["logarithm_of_softmax"], _without_underflow, role="logits")]

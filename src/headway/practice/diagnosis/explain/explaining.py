@@ -12,6 +12,7 @@ import numpy
 from headway.practice.diagnosis.calls.conventions import PLAIN, output_of
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.explain.naming import candidates, names_of
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
@@ -46,9 +47,13 @@ Explain = Callable[[Subject, Trial], Iterator[Explanation]]
 
 
 def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Yield known mistakes in steps without a measurable number; of those whose only effect is an exception, one that no other is like."""
+    """Yield known mistakes in steps without a measurable number; of those whose only effect is an exception, the one in the line that raises."""
     found = [*_matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])]
-    yield from [] if len(found) > 1 and _is_wrong_by_exceptions(trial) else found
+    if len(found) > 1 and _is_wrong_by_exceptions(trial):
+        lines = {explain(answer.error, subject).line for answer in trial.answers if isinstance(answer, Raised)}
+        at_line = [each for each in found if lines == {each.cause.line}]
+        found = at_line if len(at_line) == 1 else []
+    yield from found
 
 
 def _is_wrong_by_exceptions(trial: Trial) -> bool:
