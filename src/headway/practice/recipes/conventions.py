@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, optional
+from headway.practice.message import Message
 from headway.practice.outputs import Raised
 from headway.practice.recipes.encoding import first_of_tuple
 from headway.practice.texts import Texts
@@ -181,44 +182,31 @@ def _unchanged(answer: Any, inputs: Inputs) -> Any:
     return answer
 
 
+def _of_axes(
+    says: Message,
+    encode: Callable[[Inputs], Inputs | None],
+    decode: Callable[[Any, Inputs], Any],
+    source: str | None = None,
+    file_names: str | None = None,
+    file_source: str | None = None,
+) -> Convention:
+    """Return the convention of a function that takes x with some numbers of axes alone, by the patterns of its source and file."""
+    return Convention(says, encode, decode, role="x", without="axis", source=source, file_names=file_names, file_source=file_source)
+
+
 def _of_vectors(source: str | None = None, file_names: str | None = None, file_source: str | None = None) -> Convention:
     """Return the convention of a function of vectors alone, by the patterns of its source and file."""
-    return Convention(
-        TEXTS["vectors"],
-        _vector,
-        _unchanged,
-        role="x",
-        without="axis",
-        source=source,
-        file_names=file_names,
-        file_source=file_source,
-    )
+    return _of_axes(TEXTS["vectors"], _vector, _unchanged, source, file_names, file_source)
 
 
 def _of_matrices(source: str, file_names: str | None = None, file_source: str | None = None) -> Convention:
     """Return the convention of a function of matrices alone, by the patterns of its source and file."""
-    return Convention(
-        TEXTS["matrices"],
-        _matrix,
-        _first_row,
-        role="x",
-        without="axis",
-        source=source,
-        file_names=file_names,
-        file_source=file_source,
-    )
+    return _of_axes(TEXTS["matrices"], _matrix, _first_row, source, file_names, file_source)
 
 
-def _of_few_axes(source: str) -> Convention:
-    """Return the convention of a function of vectors and matrices alone, by the pattern of its source."""
-    return Convention(
-        TEXTS["vectors_and_matrices"],
-        lambda inputs: inputs if numpy.ndim(inputs["x"]) <= 2 else None,
-        _unchanged,
-        role="x",
-        without="axis",
-        source=source,
-    )
+def _vector_or_matrix(inputs: Inputs) -> Inputs | None:
+    """Return the inputs with x of one or two axes; None for more."""
+    return inputs if numpy.ndim(inputs["x"]) <= 2 else None
 
 
 SPLITS_COLUMNS = r"\b(split|chunk)\([^,()\n]+, *3, *(axis *= *|dim *= *)?1\)"
@@ -254,8 +242,11 @@ GRADIENTS_OF_ROWS = (
 
 WITH_GRADIENTS_OF_ROWS = _of_matrices(GRADIENTS_OF_ROWS)
 
-AT_MOST_TWO_AXES = _of_few_axes(
-    rf"(?i)\A(?!(.|\n)*({_OF_SEQUENCES}))(.|\n)*\b(1-?d(imensional)?,? (or|and) (a )?2|2-?d(imensional)?,? (or|and) (a )?1)-?d"
+AT_MOST_TWO_AXES = _of_axes(
+    TEXTS["vectors_and_matrices"],
+    _vector_or_matrix,
+    _unchanged,
+    rf"(?i)\A(?!(.|\n)*({_OF_SEQUENCES}))(.|\n)*\b(1-?d(imensional)?,? (or|and) (a )?2|2-?d(imensional)?,? (or|and) (a )?1)-?d",
 )
 """A function whose documentation names vectors and matrices alone."""
 
