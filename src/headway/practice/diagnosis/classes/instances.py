@@ -26,6 +26,7 @@ from headway.practice.diagnosis.calls.quick_draws import quick_draws
 from headway.practice.diagnosis.calls.rotation import head_dim
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.classes.assignment import Assignment, Contents, wildcard_name
+from headway.practice.diagnosis.classes.called_methods import INHERITED
 from headway.practice.diagnosis.classes.class_binding import (
     CONFIG_PREFIX,
     PREFIXES,
@@ -34,7 +35,7 @@ from headway.practice.diagnosis.classes.class_binding import (
     class_binding,
 )
 from headway.practice.diagnosis.classes.configs import NoSuchSizeError, base_of, keywords
-from headway.practice.diagnosis.classes.constructing import INHERITED, Construction, config_for
+from headway.practice.diagnosis.classes.constructing import Construction, config_for
 from headway.practice.diagnosis.classes.flax_modules import FlaxHolder
 from headway.practice.diagnosis.classes.gates import opened_gates
 from headway.practice.diagnosis.classes.given_vocabulary import GivenVocabulary

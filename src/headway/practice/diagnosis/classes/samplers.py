@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.classes.called_methods import METHODS
 from headway.practice.diagnosis.reading.subject import Subject, defines, parameters_of, parsed
 from headway.practice.diagnosis.reading.trees import functions_in, parameters_in
 

@@ -20,8 +20,8 @@ from headway.practice.diagnosis.calls.binding import TABLE, Binding
 from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.conventions import output_of
 from headway.practice.diagnosis.checks.trial import Trial
-from headway.practice.diagnosis.classes.constructing import stored_as
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.no_effect import stored_as
 from headway.practice.diagnosis.classes.unrotated import PART, turned
 from headway.practice.diagnosis.reading.trees import is_of_self
 from headway.practice.exercise import Role

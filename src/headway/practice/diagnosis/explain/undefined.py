@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from headway.practice.diagnosis.classes.constructing import INHERITED, METHODS
+from headway.practice.diagnosis.classes.called_methods import INHERITED, METHODS
 from headway.practice.diagnosis.classes.variables import codes_of
 from headway.practice.diagnosis.explain.failure import line_in, own_frame
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed

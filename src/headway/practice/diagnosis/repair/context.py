@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.practice.diagnosis.classes.constructing import METHODS
+from headway.practice.diagnosis.classes.called_methods import METHODS
 from headway.practice.diagnosis.reading.subject import CONSTRUCTORS
 from headway.practice.diagnosis.reading.trees import is_of_self, parameters_in
 from headway.practice.diagnosis.repair.donors import Missing
