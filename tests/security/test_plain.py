@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import pytest
 
+from headway.arrays import as_dtype
 from headway.practice.judge import plain
 from headway.practice.judge.shown import printable
 from headway.practice.judge.static import facts_of
@@ -22,9 +23,9 @@ def test_plain_values_keep_their_value_and_type(value):
     assert type(decoded) is type(value)
 
 
-@pytest.mark.parametrize("dtype", sorted(plain.DTYPES))
+@pytest.mark.parametrize("dtype", [*sorted(plain.DTYPES), plain.BFLOAT16])
 def test_arrays_keep_shape_and_dtype(dtype):
-    value = np.arange(6).reshape(2, 3).astype(plain.DTYPES[dtype])
+    value = np.arange(6).reshape(2, 3).astype(as_dtype(dtype, np))
     decoded = plain.decode(plain.encode(value))
     assert decoded.dtype == value.dtype
     assert decoded.tobytes() == value.tobytes()

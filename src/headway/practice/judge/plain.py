@@ -10,9 +10,9 @@ import math
 import struct
 from typing import Any
 
-import ml_dtypes
 import numpy
 
+from headway.arrays import as_dtype
 from headway.practice.judge.frames import MAX_BYTES
 from headway.practice.outputs import Raised, is_arithmetic
 
@@ -25,8 +25,9 @@ MAX_TEXT = 500
 DTYPES = {
     **{name: numpy.dtype(name) for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()},
     **{name: numpy.dtype(name) for name in "float16 float32 float64 complex64 complex128".split()},
-    "bfloat16": numpy.dtype(ml_dtypes.bfloat16),
 }
+BFLOAT16 = "bfloat16"
+"""A dtype of ml_dtypes, which is imported if an answer has it: the import can take longer than the check."""
 
 ERRORS: dict[str, type[Exception]] = {
     each.__name__: each
@@ -105,12 +106,18 @@ def _encode(value: Any, parts: list[bytes], depth: int) -> None:
 
 
 def _encoded_array(array: numpy.ndarray) -> bytes:
-    if array.dtype.name not in DTYPES or array.ndim > MAX_AXES:
+    dtype = _dtype(array.dtype.name)
+    if dtype is None or array.ndim > MAX_AXES:
         raise MalformedError(f"got an array of dtype {array.dtype} with {array.ndim} axes")
     if array.nbytes > MAX_BYTES:
         raise MalformedError("got an array of more than 64 MiB")
     header = _sized(array.dtype.name.encode()) + struct.pack(f"<B{array.ndim}Q", array.ndim, *array.shape)
-    return header + array.astype(DTYPES[array.dtype.name], copy=False).tobytes()
+    return header + array.astype(dtype, copy=False).tobytes()
+
+
+def _dtype(name: str) -> numpy.dtype | None:
+    """Return a dtype by name; None for one that no answer may have."""
+    return numpy.dtype(as_dtype(name, numpy)) if name == BFLOAT16 else DTYPES.get(name)
 
 
 def _sized(data: bytes) -> bytes:
@@ -200,13 +207,14 @@ def _decoded_item(reader: _Reader, depth: int) -> tuple[Any, Any]:
 
 def _decoded_array(reader: _Reader) -> numpy.ndarray:
     name = reader.sized(20).decode("ascii", "replace")
-    if name not in DTYPES:
+    dtype = _dtype(name)
+    if dtype is None:
         raise MalformedError(f"got the dtype {name!r}")
     num_axes = reader.take(1)[0]
     if num_axes > MAX_AXES:
         raise MalformedError(f"got {num_axes} axes")
     shape = struct.unpack(f"<{num_axes}Q", reader.take(8 * num_axes))
-    size = math.prod(shape) * DTYPES[name].itemsize
+    size = math.prod(shape) * dtype.itemsize
     if size > MAX_BYTES or max(shape, default=0) > MAX_BYTES:
         raise MalformedError("got an array of more than 64 MiB")
-    return numpy.frombuffer(reader.take(size), DTYPES[name]).reshape(shape).copy()
+    return numpy.frombuffer(reader.take(size), dtype).reshape(shape).copy()
