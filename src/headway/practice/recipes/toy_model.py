@@ -76,7 +76,7 @@ class NoCacheError(BilingualError):
     """A call without the required cache; not a shape error, so it never equals the outcome of a mistake."""
 
 
-OF_CONTEXT = r"(max|context|ctx|block|chunk|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)"
+OF_CONTEXT = r"(max|context|ctx|block|chunk|window|seq(uence)?|n|max_(seq(uence)?|context|ctx))_?(len(gth)?|size|ctx|seq_len|tokens|positions|window)|(max_)?(context|ctx)"
 """Pattern of the names of a context size."""
 
 
