@@ -1,0 +1,49 @@
+"""Parts and settings with short names: `attend`, `keep`, a config's `context`, a `ctx` of its own."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+ATTEND = """
+import numpy as np
+
+def normalized(scores):
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+def attend(Q, K, V, keep=None):
+    scores = Q @ K.swapaxes(-2, -1) * K.shape[-1] ** -0.5
+    if keep is not None:
+        scores = np.where(keep, scores, -np.inf)
+    return normalized(scores) @ V
+"""
+
+CONTEXT = """
+import torch
+from torch import nn
+
+class GPT(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.cfg = cfg
+        self.tokens = nn.Embedding(cfg.vocab_size, cfg.width)
+        self.places = nn.Embedding(cfg.context, cfg.width)
+        self.out = nn.Linear(cfg.width, cfg.vocab_size)
+
+    def forward(self, ids):
+        return self.out(self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device)))
+
+    @torch.no_grad()
+    def generate(self, ids, n_new):
+        for _ in range(n_new):
+            logits = self(ids[:, -self.cfg.context :])
+            ids = torch.cat([ids, logits[:, -1].argmax(-1, keepdim=True)], dim=1)
+        return ids
+"""
+
+PROGRAMS = (
+    Program(
+        "attend", "scaled_dot_product_attention", ATTEND, (("(keep, scores, -np.inf)", "(keep, -np.inf, scores)"), ("** -0.5", "** -1"))
+    ),
+    Program("GPT.generate", "generate", CONTEXT, (("ids[:, -self.cfg.context :]", "ids[:, : self.cfg.context]"), ("[:, -1]", "[:, 0]"))),
+)
