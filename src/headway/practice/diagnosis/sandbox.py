@@ -141,8 +141,8 @@ class _Checker:
             has_hung = any(verdict.subject == self.path.name for verdict in ended)
             skipped = tuple(verdict.subject for verdict in (*report.verdicts, *ended))
             job = Examination(self.path, self.text, self.named, skipped, is_run=not (has_hung or self.facts.trains))
-            with self.server().phase(job, seconds, self.seconds_for_repairs) as conversation:
-                last = self._read(conversation, report)
+            with self.server().phase(job, seconds, seconds + self.seconds_for_repairs) as conversation:
+                last = self._read(conversation, report, seconds)
             if last is None:
                 found = {verdict.subject: verdict for verdict in (*ended, *report.verdicts)}
                 report.verdicts = [*(earlier | found).values()]
@@ -157,15 +157,16 @@ class _Checker:
                 report.verdicts = [*report.verdicts, *ended[:-1]]
                 return report
 
-    def _read(self, conversation: Conversation, report: _Report) -> dict[str, Any] | None:
+    def _read(self, conversation: Conversation, report: _Report, limit: float) -> dict[str, Any] | None:
         """Fill a report with the process's events; return the function at which it ended, or None if it judged all of them.
 
-        If the time ended, it is the function that took most of it.
+        If the time ended, it is the function that took most of it. The time limit starts again once, when the file has been imported: what it
+        imports, such as transformers, can take longer than the check.
         """
         last: dict[str, Any] | None = {"subject": self.path.name, "line": 1}
         seconds: dict[str, float] = {}
         begun: dict[str, dict[str, Any]] = {}
-        started = time.monotonic()
+        started, is_imported = time.monotonic(), False
         for _ in range(MAX_EVENTS):
             data = conversation.receive()
             now = time.monotonic()
@@ -186,7 +187,11 @@ class _Checker:
             if "failed" in event:
                 raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:
-                last = self._begun(event["begins"]) or last
+                begun_one = self._begun(event["begins"])
+                if begun_one is not None and begun_one["subject"] != self.path.name and not is_imported:
+                    is_imported = True
+                    conversation.begin(limit)
+                last = begun_one or last
             elif "final" in event:
                 self._add(event, report)
         return last
@@ -258,8 +263,10 @@ class _Checker:
         found: dict[str, Outcome | Cause] = {}
         names = tuple(dict.fromkeys(claim.exercise for claim in claims))
         job = Questions(self.path, self.text, names, claims[0].is_whole, is_open, seed)
-        with self.server().phase(job, max(self.seconds, LEAST_CONFIRMING_SECONDS)) as conversation:
+        limit = max(self.seconds, LEAST_CONFIRMING_SECONDS)
+        with self.server().phase(job, limit, limit) as conversation:
             is_ready = conversation.receive() is not None
+            conversation.begin(limit)
 
             def ask(data: bytes) -> bytes | None:
                 conversation.send(data)
