@@ -41,7 +41,34 @@ class GPT(nn.Module):
         return ids
 """
 
+FLAG_OF_EMBEDDINGS = """
+from dataclasses import dataclass
+import torch
+from torch import nn
+
+@dataclass
+class Settings:
+    hidden_size: int = 96
+    num_attention_heads: int = 4
+    use_rotary_embeddings: bool = False
+
+class SelfAttention(nn.Module):
+    def __init__(self, config: Settings):
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        if config.use_rotary_embeddings:
+            raise NotImplementedError("rotary positions")
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, dim=-1))
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+"""
+
 PROGRAMS = (
+    Program("SelfAttention", "self_attention", FLAG_OF_EMBEDDINGS, (("(q, k, v)", "(q, v, k)"),)),
     Program(
         "attend", "scaled_dot_product_attention", ATTEND, (("(keep, scores, -np.inf)", "(keep, -np.inf, scores)"), ("** -0.5", "** -1"))
     ),

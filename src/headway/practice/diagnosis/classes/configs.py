@@ -561,7 +561,9 @@ def changes(
             found[name] = configured(now[name], sizes, roles, dropout, ())
         elif name in meant and (isinstance(now[name], int | float | type(None)) or now[name] is inspect.Parameter.empty):
             if meant[name].name in sizes:
-                found[name] = sizes[meant[name].name]
+                size = sizes[meant[name].name]
+                if isinstance(size, bool) or not isinstance(now[name], bool):  # `use_rotary_embeddings: bool = False` is no width
+                    found[name] = size
             elif needed is None or name in needed:
                 raise NoSuchSizeError(name)
         elif (wide := in_full_precision(now[name])) is not now[name]:
