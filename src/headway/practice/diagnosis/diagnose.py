@@ -43,6 +43,7 @@ from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
 from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
+from headway.practice.diagnosis.explain.and_raising import with_exception
 from headway.practice.diagnosis.explain.effect_of_mask import without_disproved
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
@@ -233,7 +234,7 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     if right is not None:
         return _correct(subject, exercise, right)
     fewer = itertools.chain(_without_optional(trials), _without_optional(narrower), [_without_misshapen(narrower)])
-    found = _unopposed(_without_some_probes(subject, fewer, alone), trials)
+    found = _unopposed(_without_some_probes(subject, fewer, alone) or with_exception(subject, narrower, alone), trials)
     if found:
         return _wrong(subject, exercise, found)
     supported = [trial.without_refused_kinds() for trial in trials]

@@ -9,6 +9,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Inputs, Mistake, Probe, Step, optional
+from headway.practice.exercises import min_p as min_p_exercise
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest, slope, temperature_recovery
@@ -24,8 +25,10 @@ TEXTS = Texts("sample")
 ROLES = Roles("sample")
 
 
-def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
-    """The definition as named steps: at_zero, order (of scale, keep_k, nucleus), draw."""
+def recipe(
+    steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, min_p: Any = None, **rest: Any
+) -> Any:
+    """The definition as named steps: at_zero, order (of scale, keep_k, nucleus and likely), draw."""
     if temperature == 0:
         return steps.at_zero(logits)
 
@@ -36,18 +39,20 @@ def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, t
         return x if top_k is None else numpy.where(steps.keep_k(x, top_k), x, -numpy.inf)
 
     def keep_p(x: Any) -> Any:
-        return x if top_p is None else numpy.where(steps.nucleus(x, top_p), x, -numpy.inf)
+        x = x if top_p is None else numpy.where(steps.nucleus(x, top_p), x, -numpy.inf)
+        return x if min_p is None else numpy.where(steps.likely(x, min_p), x, -numpy.inf)
 
     return steps.draw(steps.order(logits, scale, keep_k, keep_p))
 
 
-def definition(logits: Any, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
+def definition(logits: Any, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, min_p: Any = None, **rest: Any) -> Any:
     """Return the probabilities computed with headway.functions."""
     if temperature == 0:
         return largest(logits)
     left = functions.scale_by_temperature(logits, temperature)
     left = left if top_k is None else functions.keep_top_k(left, top_k)
-    return functions.softmax(left if top_p is None else functions.keep_top_p(left, top_p))
+    left = left if top_p is None else functions.keep_top_p(left, top_p)
+    return functions.softmax(left if min_p is None else functions.keep_min_p(left, min_p))
 
 
 def nucleus(keep: Step) -> Step:
@@ -60,11 +65,18 @@ def nucleus(keep: Step) -> Step:
     return kept
 
 
+def likely(left: Any, min_p: float) -> Any:
+    """Return True for the tokens that are at least min_p times as likely as the likeliest."""
+    probabilities = softmax(left)
+    return min_p_exercise.STEPS["keep"](probabilities, min_p_exercise.STEPS["threshold"](probabilities, min_p))
+
+
 STEPS: dict[str, Step] = {
     "at_zero": largest,
     "scale": lambda logits, temperature: logits / temperature,
     "keep_k": top_k_exercise.STEPS["keep"],
     "nucleus": nucleus(top_p_exercise.STEPS["keep"]),
+    "likely": likely,
     "order": lambda logits, scale, keep_k, keep_p: keep_p(keep_k(scale(logits))),
     "draw": softmax,
 }
@@ -185,6 +197,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("cold top-p", {"logits": FLAT, "temperature": 0.3, "top_p": 0.6}),
         Probe("top-k and top-p", {"logits": FLAT, "top_k": 4, "top_p": 0.6}),
         Probe("all", {"logits": FLAT, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
+        Probe("min-p", {"logits": FLAT, "min_p": 0.5}),
         of_rows("rows", SEVERAL, temperature=0.7),
         of_rows("rows at zero", SEVERAL, temperature=0.0),
     )
@@ -200,6 +213,7 @@ EXERCISE = distributions.SAMPLER(
         distributions.TEMPERATURE,
         replace(required(distributions.TOP_K), off=vocab_size),
         required(distributions.TOP_P),
+        required(ROLES("min_p")),
         distributions.RNG,
         distributions.AXIS,
         distributions.WORDS,
