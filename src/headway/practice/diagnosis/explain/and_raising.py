@@ -11,8 +11,8 @@ from headway.practice.diagnosis.explain.failure import explain, refuses
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.outputs import Raised
 
-MOST_RAISED = 4
-"""One call in so many raises at most: with fewer outputs more mistakes fit by coincidence."""
+MOST_RAISED = 1 / 4
+"""Largest share of the calls that raise: with fewer outputs more mistakes fit by coincidence."""
 
 
 def with_exception(subject: Subject, trials: Iterable[Trial], ways: Sequence[Explain]) -> list[Explanation]:
@@ -23,7 +23,7 @@ def with_exception(subject: Subject, trials: Iterable[Trial], ways: Sequence[Exp
 def _of_trial(subject: Subject, trial: Trial, ways: Sequence[Explain]) -> Iterator[Explanation]:
     answered = [(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True) if not isinstance(answer, Raised)]
     raised = [(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True) if isinstance(answer, Raised)]
-    if not raised or MOST_RAISED * len(raised) > len(trial.probes) or any(refuses(each.error, subject) for _, each in raised):
+    if not raised or len(raised) > MOST_RAISED * len(trial.probes) or any(refuses(each.error, subject) for _, each in raised):
         return
     causes = [explain(each.error, subject, probe) for probe, each in raised]
     if causes[0].line is None or any(each.line != causes[0].line for each in causes):
