@@ -214,7 +214,7 @@ def positions_first(example: Inputs, used_source: str | None = None) -> tuple[Co
 
 
 BATCH_SECOND = (
-    r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *0, *2\)|\bLND\b|\b(T|L|S), *(B|N), *[A-Z]\b"
+    r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *(0, *2|2, *0, *3)\)|\bLND\b|\b(T|L|S)(_?[a-z])?, *(B|N), *[A-Z]\b"
     r"|\b(seq|tgt|src)_?len(_\w)?, *(batch|bsz|bs)|\b(batch(_?size)?|bsz|bs) *= *\w+\.(size\(1\)|shape\[1\])"
 )
 """Pattern of the source of layers whose batch axis may be the second."""
