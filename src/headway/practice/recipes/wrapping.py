@@ -104,7 +104,7 @@ def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
     """Yield inputs without masks, and with masks of one value, of which at least one hides nothing."""
     batch, positions = inputs["x"].shape[:2] if inputs["x"].ndim == 3 else (1, inputs["x"].shape[0])
     yield inputs
-    yield inputs | {"mask": None}
+    yield inputs | {"mask": None} | ({"encoder_mask": None} if "encoder_output" in inputs else {})
     for shape in ((batch, positions, positions), (positions, positions), (batch, 1, positions, positions)):
         for value in (True, False):
             yield inputs | {"mask": numpy.full(shape, value)}
