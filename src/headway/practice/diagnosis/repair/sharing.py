@@ -23,7 +23,8 @@ def unshared(body: Sequence[ast.stmt], place: int, library: str) -> Iterator[tup
     """
     node = body[place]
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], HELD) and isinstance(node.value, HELD):
-        yield from ((COST, [node], [ast.Assign(node.targets, value)]) for value in _of_its_own(node.value, body[:place], library))
+        for value in _of_its_own(node.value, body[:place], library):
+            yield COST, [node], [ast.Assign(node.targets, value)]
     if isinstance(node, ast.Assign) and len(node.targets) > 1:
         yield COST, [node], [ast.Assign([target], copy.deepcopy(node.value)) for target in node.targets]
     kept = [_kept(each) for each in body]
