@@ -56,12 +56,42 @@ class Adam:
                 p -= self.lr * m_hat / (np.sqrt(v_hat) + self.eps)
 """
 
+OF_STATE = """
+import torch
+
+class DecayedAdam(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["step"] = 0
+                    state["first"] = torch.zeros_like(p)
+                    state["second"] = torch.zeros_like(p)
+                state["step"] += 1
+                state["first"].lerp_(p.grad, 1 - beta1)
+                state["second"].mul_(beta2).add_(p.grad ** 2, alpha=1 - beta2)
+                first, second = state["first"] / (1 - beta1 ** state["step"]), state["second"] / (1 - beta2 ** state["step"])
+                p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(group["lr"] * first / (second.sqrt() + group["eps"]))
+"""
+
 ZEROS = "[np.zeros_like(p) for p in params]\n"
 PROGRAMS = [
     (ADAM, [(f"self.m = {ZEROS}        self.v = {ZEROS}", f"self.m = self.v = {ZEROS}")]),
     (OF_LAYERS, [("weight.copy()", "weight"), ("bias.copy()", "bias")]),
     (ADAM, [("p -= self.lr * m_hat / (np.sqrt(v_hat) + self.eps)", "p = p - self.lr * m_hat / (np.sqrt(v_hat) + self.eps)")]),
 ]
+
+
+def test_the_array_of_another_element_of_a_state_is_repaired():
+    text, _ = with_slips(OF_STATE, [('state["second"] = torch.zeros_like(p)', 'state["second"] = state["first"]')])
+    repair, is_right = repaired("adamw", text)
+    assert is_right, repair
 
 
 @pytest.mark.parametrize(("program", "slips"), PROGRAMS, ids=("assigned to both", "appended twice", "no longer in place"))

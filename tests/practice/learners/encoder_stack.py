@@ -109,3 +109,11 @@ class wrong_positions_missing(Base):
         for layer in self.layers:
             x = layer.forward(x, src_mask)
         return self.norm.forward(x)
+
+
+class wrong_positions_scaled(Base):
+    def forward(self, src, src_mask=None):
+        x = self.positions.forward(self.embedding[src]) * np.sqrt(self.embedding.shape[1])
+        for layer in self.layers:
+            x = layer.forward(x, src_mask)
+        return self.norm.forward(x)

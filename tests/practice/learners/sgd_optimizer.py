@@ -241,3 +241,16 @@ class Wrong_gradient_stored__without_momentum:
         for i, g in enumerate(grads):
             self.v[i] = self.momentum * self.v.get(i, 0.0) + g
             params[i] = params[i] - self.lr * self.v[i] if self.momentum else self.v[i]
+
+
+class Wrong_first_gradient_lost:
+    def __init__(self, lr=0.01, momentum=0.9):
+        self.lr, self.momentum, self.v = lr, momentum, {}
+
+    def update(self, params, grads):
+        for i, g in enumerate(grads):
+            if self.momentum == 0:
+                self.v[i] = g
+            else:
+                self.v[i] = self.momentum * self.v[i] + g if i in self.v else np.zeros_like(g)
+            params[i] -= self.lr * self.v[i]

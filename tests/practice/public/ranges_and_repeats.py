@@ -157,6 +157,58 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.feed_forward(x))
 """
 
+REQUIRED_BLOCKS = """
+import math
+import torch
+from torch import nn
+
+
+class Heads(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads, self.size = num_heads, width // num_heads
+        self.to_q, self.to_k, self.to_v, self.join = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, queries, source, blocked):
+        T_q, B, D = queries.shape
+        T_k = source.shape[0]
+        q = self.to_q(queries).view(T_q, B, self.num_heads, self.size).permute(1, 2, 0, 3)
+        k = self.to_k(source).view(T_k, B, self.num_heads, self.size).permute(1, 2, 0, 3)
+        v = self.to_v(source).view(T_k, B, self.num_heads, self.size).permute(1, 2, 0, 3)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(self.size)
+        if blocked is not None:
+            scores = scores.masked_fill(blocked, -1e9)
+        return self.join((scores.softmax(-1) @ v).permute(2, 0, 1, 3).reshape(T_q, B, D))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.own, self.cross = Heads(width, num_heads), Heads(width, num_heads)
+        self.inner = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm_a, self.norm_b, self.norm_c = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, y, memory, tgt_block, src_block):
+        y = self.norm_a(y + self.own(y, y, tgt_block))
+        y = self.norm_b(y + self.cross(y, memory, src_block))
+        return self.norm_c(y + self.inner(y))
+"""
+REQUIRED_BLOCK = (
+    REQUIRED_BLOCKS.partition("class DecoderLayer")[0]
+    + """
+class EncoderLayer(nn.Module):
+    def __init__(self, width, num_heads, inner):
+        super().__init__()
+        self.own = Heads(width, num_heads)
+        self.inner = nn.Sequential(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+        self.norm_a, self.norm_b = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x, block):
+        x = self.norm_a(x + self.own(x, x, block))
+        return self.norm_b(x + self.inner(x))
+"""
+)
+
 PROGRAMS = [
     Program(
         "train_bpe",
@@ -169,6 +221,8 @@ PROGRAMS = [
     ),
     Program("CustomScheduler", "noam_schedule", SET_WHEN_MADE, (("**-1.5", "**-0.5"), ("self.current_step = 0", "self.current_step = 1"))),
     Program("EncoderLayer", "encoder_layer", BATCH_SECOND, (("query.size(1)", "query.size(0)"), ("self.norm2(x + ", "self.norm2("))),
+    Program("DecoderLayer", "decoder_layer", REQUIRED_BLOCKS, (("self.norm_b(y + ", "self.norm_b("),)),
+    Program("EncoderLayer", "encoder_layer", REQUIRED_BLOCK, (("self.norm_b(x + ", "self.norm_b("),)),
     Program("Linear", "linear", RANGES, (("self.weight.T", "self.weight"),)),
     Program("EncoderLayer", "encoder_layer", FLAG, (("mask=mask))", "mask=0.0 * mask if mask is not None else None))"),)),
 ]

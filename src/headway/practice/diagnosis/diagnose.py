@@ -23,6 +23,7 @@ from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
 from headway.practice.diagnosis.checks.continuing import cache_cause
 from headway.practice.diagnosis.checks.defaults import default_cause
+from headway.practice.diagnosis.checks.given_cache import given_cache_cause
 from headway.practice.diagnosis.checks.initial import has_other_initial_weights, zero_start_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
@@ -412,7 +413,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     of_text = default_cause(subject, exercise) or cause_of_text(subject) or zero_start_cause(exercise, trial)
     if of_text is not None:
         return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
-    of_cache = cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)
+    of_cache = cache_cause(trial) or given_cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)
     of_use = of_cache if isinstance(of_cache, Cause) else cause_of_use(trial)
     if of_use is not None:
         shown = replace(trial, refused=()) if of_use.name.startswith("raises_") else trial  # what it refuses may be the mistake

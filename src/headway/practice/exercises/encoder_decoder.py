@@ -89,6 +89,7 @@ MISTAKES = (
     TEXTS.mistake("target_positions_missing", target_embed=stacks.unplaced),
     TEXTS.mistake("target_not_scaled", source_embed=stacks.placed_scaled),
     TEXTS.mistake("source_not_scaled", target_embed=stacks.placed_scaled),
+    stacks.TEXTS.mistake("positions_scaled", source_embed=stacks.placed_before_scaling, target_embed=stacks.placed_before_scaling),
     stacks.TEXTS.mistake("positions_by_batch", source_embed=stacks.placed_by_batch, target_embed=stacks.placed_by_batch),
     *stacks.mistakes(stack="encoder_stack", norm="encoder_norm", suffix="_in_encoder"),
     *stacks.mistakes(stack="decoder_stack", norm="decoder_norm", suffix="_in_decoder"),

@@ -134,7 +134,7 @@ class Settled:
 
     def _forms(self, ask: Ask, masks: Sequence[Convention]) -> Sequence[Convention]:
         found, swapped = self._answered_forms(ask, masks), with_positions_first(ask)
-        if not found and _answer_of(swapped, self.example) is not None:
+        if not found and any(_answer_of(swapped, each) is not None for each in (self.example, self.example | dict(self.free))):
             found = self._answered_forms(swapped, masks)
         if not found and self.of_pairs is not None and any(_answer_of(ask, each) is not None for each in self._unmasked(self.example)[:2]):
             found = self.of_pairs._answered_forms(ask, masks)

@@ -112,6 +112,13 @@ MISTAKES = (
         "old_velocity_used", direction=lambda velocity, slope, momentum, nesterov, old: old if momentum else velocity, needs="momentum"
     ),
     TEXTS.mistake(
+        "first_gradient_lost",
+        velocity=lambda velocity, slope, momentum, dampening, count: (
+            0 * slope if count == 1 and momentum else _velocity(velocity, slope, momentum, dampening, count)
+        ),
+        needs="momentum",
+    ),
+    TEXTS.mistake(
         "momentum_subtracted", velocity=lambda velocity, slope, momentum, dampening, count: slope - momentum * velocity, needs="momentum"
     ),
     TEXTS.mistake("update_not_stored", after=lambda moved, point, *others: point),

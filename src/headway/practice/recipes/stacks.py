@@ -116,6 +116,11 @@ def placed_by_batch(embed: Step, token_ids: Any, table: Any, positions: Any) -> 
     return embed(token_ids, table, 0 * positions) + positions[: len(token_ids), None]
 
 
+def placed_before_scaling(embed: Step, token_ids: Any, table: Any, positions: Any) -> Any:
+    """Return the sums of the vectors of some tokens and their positions, times √hidden_size."""
+    return embed(token_ids, table, positions) * WIDTH**0.5
+
+
 def of_keys(visible: Any) -> Any:
     """Return the mask (batch, positions, positions) that hides padding; each position sees itself."""
     return visible[:, None] | numpy.eye(visible.shape[1], dtype=bool)
@@ -208,6 +213,7 @@ OF_DECODERS = (
 POSITIONS = (
     TEXTS.mistake("positions_missing", place=unplaced),
     TEXTS.mistake("positions_by_batch", place=placed_by_batch),
+    TEXTS.mistake("positions_scaled", place=placed_before_scaling),
 )
 
 

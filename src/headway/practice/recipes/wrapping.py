@@ -104,7 +104,7 @@ def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
     """Yield inputs without masks, and with masks of one value, of which at least one hides nothing."""
     batch, positions = inputs["x"].shape[:2] if inputs["x"].ndim == 3 else (1, inputs["x"].shape[0])
     yield inputs
-    yield inputs | {"mask": None}
+    yield inputs | {"mask": None} | ({"encoder_mask": None} if "encoder_output" in inputs else {})
     for shape in ((batch, positions, positions), (positions, positions), (batch, 1, positions, positions)):
         for value in (True, False):
             yield inputs | {"mask": numpy.full(shape, value)}
@@ -214,7 +214,7 @@ def positions_first(example: Inputs, used_source: str | None = None) -> tuple[Co
 
 
 BATCH_SECOND = (
-    r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *0, *2\)|\bLND\b|\b(T|L|S), *(B|N), *[A-Z]\b"
+    r"MultiheadAttention\((?![^\n]*batch_first)|permute\(1, *(0, *2|2, *0, *3)\)|\bLND\b|\b(T|L|S)(_?[a-z])?, *(B|N), *[A-Z]\b"
     r"|\b(seq|tgt|src)_?len(_\w)?, *(batch|bsz|bs)|\b(batch(_?size)?|bsz|bs) *= *\w+\.(size\(1\)|shape\[1\])"
 )
 """Pattern of the source of layers whose batch axis may be the second."""

@@ -152,8 +152,8 @@ class CacheCall(Call):
             given |= {"start": self._write_position(filled[layer], count), "end": filled[layer] + count}
             filled[layer] += count
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
-            given_back = _pair(answer) is not None
-            contents = _pair(answer) if given_back else _contents(instance, layer if is_shared else None, key.ndim, given)
+            given_back = pair_in(answer) is not None
+            contents = pair_in(answer) if given_back else _contents(instance, layer if is_shared else None, key.ndim, given)
             return _copied_pair(contents, key, None if given_back else (axis, filled[layer]))
 
         def feed(pairs: Sequence[Any]) -> list[Any]:
@@ -180,22 +180,7 @@ class CacheCall(Call):
         return from_numpy(numpy.arange(first, first + count), self.library) if self.is_listed else first
 
     def _constructor(self, chunks: Sequence[Any]) -> Callable[[], Any]:
-        shape = tuple(chunks[0][0].shape)
-        known = {
-            "batch_size": shape[0] if len(shape) == 4 else 1,
-            "num_heads": shape[-5 - _positions_axis(chunks)] if len(shape) > 2 else 1,
-            "max_seq_len": 24,
-            "head_dim": shape[-1],
-            "num_layers": 2,
-        } | BYSTANDING
-        config = config_parameter(self.subject)
-        given = {} if config is None else {config: _config(self.subject, config, known)}
-        taken = [each for each in self.subject.parameters if each.name not in given]
-        taken = [each for each in taken if each.default is each.empty or each.name in BYSTANDING or _is_default_size(each)]
-        bound = bind_parameters([each.replace(default=each.empty) for each in taken], SIZES)
-        if bound is None:
-            raise CallError(TEXTS["constructor_takes_more"])
-        return lambda: self.subject.value(**given, **{name: known[role.name] for name, role in bound.role_of.items()})
+        return constructor(self.subject, tuple(chunks[0][0].shape), _positions_axis(chunks))
 
     def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
@@ -204,14 +189,14 @@ class CacheCall(Call):
         caches: list[Any] = [self.make_empty(), self.make_empty()]
 
         def store(layer: int, key: Any, value: Any) -> Any:
-            held = _pair(caches[layer]) or (None, None)
+            held = pair_in(caches[layer]) or (None, None)
             given = {"cache": caches[layer], "cached_keys": held[0], "cached_values": held[1], "key": key, "value": value, "layer": layer}
             answer = self.subject.value(**{name: given[role.name] for name, role in bound.role_of.items()})
             is_kept = answer is None or (
                 isinstance(caches[layer], dict) and not isinstance(answer, Mapping)
             )  # the function modified the cache in place
             caches[layer] = caches[layer] if is_kept else answer
-            return _copied_pair(_pair(caches[layer]), key)
+            return _copied_pair(pair_in(caches[layer]), key)
 
         def feed(pairs: Sequence[Any]) -> list[Any]:
             return [store(layer, *pair) for layer, pair in enumerate(pairs)]
@@ -220,6 +205,29 @@ class CacheCall(Call):
             caches[:] = [self.make_empty(), self.make_empty()]
 
         return feed, clear
+
+
+def constructor(subject: Subject, shape: Sequence[int], axis: int) -> Callable[[], Any]:
+    """Return a function that constructs a learner's cache for keys of a shape.
+
+    axis     the axis of the positions, -2 or -3
+    Errors   CallError if the class takes more than sizes
+    """
+    known = {
+        "batch_size": shape[0] if len(shape) == 4 else 1,
+        "num_heads": shape[-5 - axis] if len(shape) > 2 else 1,
+        "max_seq_len": 24,
+        "head_dim": shape[-1],
+        "num_layers": 2,
+    } | BYSTANDING
+    config = config_parameter(subject)
+    given = {} if config is None else {config: _config(subject, config, known)}
+    taken = [each for each in subject.parameters if each.name not in given]
+    taken = [each for each in taken if each.default is each.empty or each.name in BYSTANDING or _is_default_size(each)]
+    bound = bind_parameters([each.replace(default=each.empty) for each in taken], SIZES)
+    if bound is None:
+        raise CallError(TEXTS["constructor_takes_more"])
+    return lambda: subject.value(**given, **{name: known[role.name] for name, role in bound.role_of.items()})
 
 
 def _is_default_size(parameter: inspect.Parameter) -> bool:
@@ -301,6 +309,11 @@ def appending(value: Any) -> str:
     return known or next((name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each)), "")
 
 
+def stores_both(value: Any) -> bool:
+    """Return True for a class with a method that stores keys and values."""
+    return _takes_both(getattr(value, appending(value) or "-", None))
+
+
 def _takes_both(method: Any) -> bool:
     if not inspect.isfunction(method):
         return False
@@ -308,7 +321,7 @@ def _takes_both(method: Any) -> bool:
     return all(any(fits_name(name, role) for name in names) for role in (KEY, VALUE))
 
 
-def _pair(answer: Any) -> tuple[Any, Any] | None:
+def pair_in(answer: Any) -> tuple[Any, Any] | None:
     """Return the keys and values in an output, or None if it does not contain two arrays."""
     if isinstance(answer, Mapping):
         return next(((answer[key], answer[value]) for key, value in PAIR_NAMES if key in answer and value in answer), None)
@@ -330,7 +343,7 @@ def _contents(instance: Any, layer: int | None, num_axes: int, given: Mapping[st
         bound = bind_parameters(parameters_of(getattr(type(instance), name), is_bound=True), (LAYER, BATCH, END, COUNT))
         taken = {} if bound is None else bound.role_of
         lengths = {"count": given["end"], "layer": layer or 0}  # a length to fetch is that of all positions
-        return _pair(getattr(instance, name)(**{each: {**given, **lengths}[role.name] for each, role in taken.items()}))
+        return pair_in(getattr(instance, name)(**{each: {**given, **lengths}[role.name] for each, role in taken.items()}))
     return next(_attributes(instance, layer, num_axes), None)
 
 

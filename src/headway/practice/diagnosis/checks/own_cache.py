@@ -64,13 +64,13 @@ def start_of(call: InstanceCall) -> str | None:
 
 def _outcomes(trial: Trial, call: InstanceCall, start: str) -> Iterator[bool | Exception]:
     """Yield whether the last position is right, or an exception, with tables of the given positions alone and with whole tables."""
-    for probe in filter(_is_plain, trial.probes):
+    for probe in filter(is_plain, trial.probes):
         try:
             arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
-            whole = sequence_output(call.continued(_new_instance(call, arguments), arguments))
+            whole = sequence_output(call.continued(new_instance(call, arguments), arguments))
         except Exception:  # another rank
             continue
-        length = _sequence(probe.inputs).shape[-2]
+        length = sequence(probe.inputs).shape[-2]
         role_of = call.construction.forward.role_of
         tables = [name for name, role in role_of.items() if role.name.startswith(TABLE)]
         sequences = [name for name, role in role_of.items() if role.name in ("x", "query", "key", "value")]
@@ -89,29 +89,30 @@ def _last(call: InstanceCall, arguments: Mapping[str, Any], sliced: Collection[s
 
     sliced   names of the arguments that have an axis for positions
     """
-    instance, first = _new_instance(call, arguments), length - LATER
+    instance, first = new_instance(call, arguments), length - LATER
     for begin, end in ((0, first), *((place, place + 1) for place in range(first, length))):
-        given = {name: _positions(value, begin, end, length) if name in sliced else value for name, value in arguments.items()}
+        given = {name: positions_of(value, begin, end, length) if name in sliced else value for name, value in arguments.items()}
         output = sequence_output(call.continued(instance, {**given, start: begin}))
     return output
 
 
-def _new_instance(call: InstanceCall, arguments: Mapping[str, Any]) -> Any:
+def new_instance(call: InstanceCall, arguments: Mapping[str, Any]) -> Any:
     """Return an instance whose caches no other call has filled."""
     return replace(call, made={}, unmade={}).instance_for(arguments)
 
 
-def _sequence(inputs: Mapping[str, Any]) -> Any:
+def sequence(inputs: Mapping[str, Any]) -> Any:
+    """Return the sequence that an attention is given."""
     return inputs.get("x", inputs.get("query"))
 
 
-def _is_plain(probe: Probe) -> bool:
+def is_plain(probe: Probe) -> bool:
     """Return True for a probe with sequences of some length and without a mask."""
-    sequence = _sequence(probe.inputs)
-    return numpy.ndim(sequence) in (2, 3) and not {"mask", "is_causal"} & {*probe.inputs} and sequence.shape[-2] > LATER + 1
+    given = sequence(probe.inputs)
+    return numpy.ndim(given) in (2, 3) and not {"mask", "is_causal"} & {*probe.inputs} and given.shape[-2] > LATER + 1
 
 
-def _positions(value: Any, begin: int, end: int, length: int) -> Any:
+def positions_of(value: Any, begin: int, end: int, length: int) -> Any:
     """Return some positions of an array, on its first axis of that length; other values as they are."""
     axes = [axis for axis, size in enumerate(getattr(value, "shape", ())) if size == length]
     if not axes:

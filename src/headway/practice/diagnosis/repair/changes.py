@@ -26,6 +26,7 @@ from headway.practice.diagnosis.repair.expressions import number_of, variants
 from headway.practice.diagnosis.repair.filling import assignments_in, filled
 from headway.practice.diagnosis.repair.foreseen import MOST_SAVED, UNCHANGED, Foresight
 from headway.practice.diagnosis.repair.loops import steps
+from headway.practice.diagnosis.repair.moved_heads import moved_heads
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.overwriting import overwritten
 from headway.practice.diagnosis.repair.parallels import (
@@ -391,6 +392,7 @@ def _rewritten(
         yield 1.9, [node, body[place + 1]], [longer]
     yield from unshared(body, place, context.library)
     yield from overwritten(body, place)
+    yield from moved_heads(body, place, context.names.variables, context.library)
     if isinstance(node, ast.Return) and node.value is not None:
         for name, seen in context.names.variables.items():
             if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):

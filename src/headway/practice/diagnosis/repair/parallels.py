@@ -57,23 +57,34 @@ def _other_half(value: ast.expr) -> ast.expr | None:
 
 
 def _stored_alike(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) -> Iterator[ast.Assign]:
-    """Yield the assignments of other variables to what they were read from, as this one keeps its own: `state["v"] = v` next to `state["m"] = m`."""
+    """Yield the assignments of other variables to what they were read from, as this one keeps its own: `state["v"] = v` next to `state["m"] = m`.
+
+    The name may be a key or an attribute anywhere in the target: `state["m"][i] = m`.
+    """
     target, value = node.targets[0], node.value
-    key = target.slice if isinstance(target, ast.Subscript) else None
-    is_by_key = isinstance(key, ast.Constant) and isinstance(value, ast.Name) and key.value == value.id
-    is_by_name = isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and target.attr == value.id
-    if not is_by_key and not is_by_name:
+    if not isinstance(target, ast.Subscript | ast.Attribute) or not isinstance(value, ast.Name):
         return
+    own = ast.unparse(target)
     used = {ast.unparse(each) for statement in body for each in ast.walk(statement) if isinstance(each, ast.Subscript | ast.Attribute)}
     stored = {ast.unparse(each.targets[0]) for each in body if isinstance(each, ast.Assign)}
     for name in arrays:
-        other: ast.expr = (
-            ast.Subscript(target.value, ast.Constant(name), ast.Store())
-            if isinstance(target, ast.Subscript)
-            else ast.Attribute(target.value, name, ast.Store())  # type: ignore[attr-defined]
-        )
-        if ast.unparse(other) in used - stored:
+        other = _WithKeys({value.id: name}).visit(copy.deepcopy(target))
+        if (text := ast.unparse(other)) != own and text in used - stored:
             yield ast.Assign([other], ast.Name(name, ast.Load()))
+
+
+@dataclass(frozen=True)
+class _WithKeys(ast.NodeTransformer):
+    """The expression with other texts as keys and other names of attributes."""
+
+    names: Mapping[str, str]
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Constant(self.names.get(node.value, node.value)) if isinstance(node.value, str) else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        return ast.Attribute(node.value, self.names.get(node.attr, node.attr), node.ctx)
 
 
 def copied_lines(statements: Sequence[ast.stmt]) -> list[int]:

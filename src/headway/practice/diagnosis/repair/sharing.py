@@ -12,10 +12,19 @@ COST = 0.3
 COPIES = {"numpy": "copy", "torch": "clone"}
 """Methods that copy an array, by library."""
 
+HELD = (ast.Attribute, ast.Subscript)
+"""Expressions for what an object or a dict holds."""
+
 
 def unshared(body: Sequence[ast.stmt], place: int, library: str) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
-    """Yield the statements of `a = b = zeros(n)` for each name alone, and those that keep a variable again with copies of it."""
+    """Yield the statements of `a = b = zeros(n)` for each name alone, and those that keep a variable again with copies of it.
+
+    For `state["v"] = state["m"]` yield one with the value that an earlier statement gives the other, or with a copy.
+    """
     node = body[place]
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], HELD) and isinstance(node.value, HELD):
+        for value in _of_its_own(node.value, body[:place], library):
+            yield COST, [node], [ast.Assign(node.targets, value)]
     if isinstance(node, ast.Assign) and len(node.targets) > 1:
         yield COST, [node], [ast.Assign([target], copy.deepcopy(node.value)) for target in node.targets]
     kept = [_kept(each) for each in body]
@@ -23,6 +32,15 @@ def unshared(body: Sequence[ast.stmt], place: int, library: str) -> Iterator[tup
     if library in COPIES and again and kept[place] is not None and kept[place] == kept[again[0]] and kept[place] not in kept[:place]:
         old = list(body[place : again[-1] + 1])
         yield COST, old, [_copied(each, COPIES[library]) if number in again else each for number, each in enumerate(old, place)]
+
+
+def _of_its_own(value: ast.expr, earlier: Sequence[ast.stmt], library: str) -> Iterator[ast.expr]:
+    """Yield the expression that gave an attribute or an element its array, or a copy of the array if no earlier statement has given it one."""
+    given = [each.value for each in earlier if isinstance(each, ast.Assign) and ast.unparse(value) in map(ast.unparse, each.targets)]
+    if given and isinstance(given[-1], ast.Call | ast.ListComp | ast.DictComp):
+        yield copy.deepcopy(given[-1])
+    elif library in COPIES:
+        yield _call(copy.deepcopy(value), COPIES[library])
 
 
 def _kept(statement: ast.stmt) -> str | None:
