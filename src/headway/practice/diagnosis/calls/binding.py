@@ -448,17 +448,23 @@ OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
 """Words in the name of a mask for the encoder's output."""
 
 
+OF_LENGTHS = r"\w+_(lens|lengths)"
+"""Pattern of the names of numbers of positions, one for each sequence, under a name that says whose: `context_lengths`."""
+
+
 SOURCES = ("encoder", "source", "memory")
 """Starts of the names of the roles of masks for the encoder's output."""
 
 
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
+    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`, and `context_lengths` for one by lengths."""
     found: dict[str, Role] = {}
     left_out = [*_of_absent_source(parameters, roles), *_of_own_padding(parameters, roles)]
     considered = [each for each in parameters if each.name not in left_out]
     of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
-    unlisted = [each for each in considered if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
+    is_by_lengths = any("lengths" in role.called for role in of_masks)
+    words = rf"mask|\A{OF_LENGTHS}\Z" if is_by_lengths else "mask"
+    unlisted = [each for each in considered if re.search(words, each.name.lower()) and not any(fits_name(each.name, role) for role in roles)]
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
