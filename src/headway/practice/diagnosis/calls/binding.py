@@ -464,7 +464,9 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
     of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
     is_by_lengths = any("lengths" in role.called for role in of_masks)
     words = rf"mask|\A{OF_LENGTHS}\Z" if is_by_lengths else "mask"
-    unlisted = [each for each in considered if re.search(words, each.name.lower()) and not any(fits_name(each.name, role) for role in roles)]
+    unlisted = [
+        each for each in considered if re.search(words, each.name.lower()) and not any(fits_name(each.name, role) for role in roles)
+    ]
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
