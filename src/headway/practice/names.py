@@ -86,6 +86,7 @@ PARTS_OF_FUNCTIONS = {
     "cross_entropy": ("next_token_loss",),
     "bpe_decode": ("generate",),
     "self_attention": ("causal_self_attention", "multi_head_attention", "scaled_dot_product_attention"),
+    "scaled_dot_product_attention": ("multi_head_attention",),
     "qkv_projection": ("scaled_dot_product_attention",),
     "learned_positions": ("sinusoidal_positions",),
     "rotary_tables": ("sinusoidal_positions",),

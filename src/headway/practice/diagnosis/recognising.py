@@ -167,6 +167,8 @@ def recognised(subject: Subject) -> Exercise | None:
     of_one_head = named[:1] == ["multi_head_attention"] and is_split
     if _takes_three(subject) and (of_one_head or named[:1] == ["self_attention"]):
         likely = [exercise("scaled_dot_product_attention"), *likely]
+    elif named[:1] == ["scaled_dot_product_attention"] and _splits_three(subject):
+        likely = [exercise("multi_head_attention"), *likely]
     elif inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
@@ -257,6 +259,12 @@ def _takes_three(subject: Subject) -> bool:
         inspect.isfunction(subject.value)
         and re.fullmatch(r"q\w* k\w* v\w*( (\w+_)?mask(_[a-z]{2,4})?)?( d_?k| dim| head_dim)?", names) is not None
     )
+
+
+def _splits_three(subject: Subject) -> bool:
+    """Return True for a function of a query, a key and a value of all heads together, and of the number of heads."""
+    needed = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
+    return inspect.isfunction(subject.value) and re.match(r"q\w* k\w* v\w* (\w+_)?((n|num)_?)?heads?\b", needed) is not None
 
 
 def _sees_one_token(subject: Subject) -> bool:
