@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from headway.practice.chinese_names import in_english
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -122,7 +124,7 @@ def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(OWNER, "", name.lstrip("_"))
+    return re.sub(OWNER, "", in_english(name).lstrip("_"))
 
 
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.chinese_names import in_english
 from headway.practice.diagnosis.calls.given_outputs import given_outputs, sizes_of_arrays, zeros_for_output
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
@@ -525,6 +526,7 @@ def fits_name(name: str, role: Role) -> bool:
 @cache
 def _spellings(name: str) -> tuple[str, ...]:
     """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
+    name = in_english(name)
     plain = name.lower().strip("_")
     without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z][A-Z0-9]{0,5}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
     return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr|batch)$", "", plain), without_axes)))
