@@ -468,7 +468,12 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
     unlisted = [
         each for each in considered if re.search(words, each.name.lower()) and not any(fits_name(each.name, role) for role in roles)
     ]
-    of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
+    has_source = any(role.name.startswith(SOURCES) for role in of_masks)
+    of_source = [
+        each
+        for each in unlisted
+        if re.search(OF_SOURCE, each.name.lower()) and (has_source or not re.fullmatch(OF_LENGTHS, each.name.lower()))
+    ]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
         free = [role for role in of_masks if role not in found.values() and (role.name.startswith(SOURCES) == is_source or not of_source)]
