@@ -41,6 +41,7 @@ from tests.practice.public import (
     keys_and_lengths,
     keys_of_weights,
     layers,
+    lengths_and_structures,
     limits_and_wrappers,
     loops_and_caches,
     makers_and_guards,
@@ -177,6 +178,7 @@ MODULES = (
     orders_and_places,
     copies_and_flags,
     tiles_and_columns,
+    lengths_and_structures,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

@@ -148,6 +148,7 @@ class Convention:
     name      note in the verdict; None for the convention of headway.functions, which needs no note
     role      the operand that it concerns; without a parameter for it, only the first alternative of the group is tried
     named     required pattern of the parameter's name
+    alone     pattern of the parameter's name with which the convention leaves no other of its group than those of that name
     called    required pattern of the function's name
     source    required pattern in the function's source, comments included
     file_names  required pattern in the names defined in the file, one per line
@@ -177,6 +178,7 @@ class Convention:
     undo: Callable[[Inputs], Inputs] | None = None
     role: str | None = None
     named: str | None = None
+    alone: str | None = None
     called: str | None = None
     source: str | None = None
     file_names: str | None = None

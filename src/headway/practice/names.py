@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from headway.practice.chinese_names import in_english
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -86,6 +88,7 @@ PARTS_OF_FUNCTIONS = {
     "cross_entropy": ("next_token_loss",),
     "bpe_decode": ("generate",),
     "self_attention": ("causal_self_attention", "multi_head_attention", "scaled_dot_product_attention"),
+    "scaled_dot_product_attention": ("multi_head_attention",),
     "qkv_projection": ("scaled_dot_product_attention",),
     "learned_positions": ("sinusoidal_positions",),
     "rotary_tables": ("sinusoidal_positions",),
@@ -121,7 +124,7 @@ def fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(OWNER, "", name.lstrip("_"))
+    return re.sub(OWNER, "", in_english(name).lstrip("_"))
 
 
 def _fitting(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -37,6 +37,7 @@ from headway.practice.diagnosis.reading.methods import (
 )
 from headway.practice.diagnosis.reading.other_layers import is_other_layer
 from headway.practice.diagnosis.reading.subject import DOCSTRING, Subject, first_method, is_of_byte_pairs, parsed
+from headway.practice.diagnosis.structures import GIVEN_LAYER, OF_ORDER, as_mask, as_structure, first_correct
 from headway.practice.exercise import Exercise, Inputs
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import NO_FUNCTION, PARTS_OF_CLASSES, fitting, parts_of_block
@@ -72,9 +73,6 @@ SPLITS = r"(?i)heads?\b|shape\(|view\(|split|chunk|rearrange|einsum|linear|weigh
 TILED = r"(?s)\bfor \w+ in range\(.*(block|tile)"
 """Pattern of the source of an attention that computes one tile after another, whose size no other part of its name takes."""
 
-OF_ORDER = r"(?i)tri[ul]|causal|subsequent|ahead|future|range|(?<!-)[<>]"
-"""Pattern of the source of a mask that depends on the order of positions."""
-
 ROTATING = rf"(?i)cos|sin|freq|theta|angle|polar|table|cis|{ROPE}|rot\w*\("
 """Pattern of the body of a function that rotates by angles."""
 
@@ -97,7 +95,6 @@ T5_NORM = r"(?i)t5_?layer_?norm"
 OF_T5 = r"(?i)(?<![a-z0-9])t5(?![a-z0-9])|relative_position_?bucket|relative_attention_(bias|embedding|num_buckets)"
 """Pattern of the source of a file with a model like T5, whose layer norms subtract no mean."""
 
-GIVEN_LAYER = r"(fn|func|function|sub_?layer|layer|module|block|net)"
 AROUND_A_LAYER = (
     rf"(?s)def __init__\([^)]*\b{GIVEN_LAYER}\b[^)]*\).*\bself\.\w+ *= *\1\b.*\w+\.\w+\("
     rf"|\n +{GIVEN_LAYER} *:.*(?<![\w.])(self\.)?\2\("
@@ -122,15 +119,15 @@ def recognised(subject: Subject) -> Exercise | None:
     if means in READ_BY and re.search(READ_BY[means], subject.used_source):
         return _if_callable(subject, exercise(means))
     if re.search(OF_RATES, subject.short_name) or (re.search(SCHEDULER, subject.short_name) and re.search(OF_WIDTH, subject.own_source)):
-        return _first_correct(subject, SCHEDULES)
+        return first_correct(subject, SCHEDULES)
     if means in READ_BY:
         return None
     if means == "bpe_encode" and inspect.isfunction(subject.value) and re.search(BY_CHARACTER, subject.code):
         return None
     if means == "generate" and inspect.isfunction(subject.value) and re.search(CALLS_GENERATE, subject.code):
-        return _first_correct(subject, ("generate",))
+        return first_correct(subject, ("generate",))
     if means == "merge_pair" and any(map(learns_merges, parsed(subject.own_source).body)):
-        return _first_correct(subject, ("bpe_train",))
+        return first_correct(subject, ("bpe_train",))
     if means == "kv_cache" and any(map(only_allocates, parsed(subject.own_source).body)):
         return None
     makes_other = means not in BYTE_PAIRS and re.search(OF_FACTORY, subject.code)  # a training returns what it learned
@@ -151,7 +148,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if not likely and re.search(ENCODES, subject.own_source):
         possible = [each for each in possible if each.name != "gpt2"]
     if is_of_codes(subject):
-        return _first_correct(subject, [each.name for each in likely])
+        return first_correct(subject, [each.name for each in likely])
     possible = [each for each in possible if each.name != "bpe_train" or "merge" in subject.own_source]
     bases = subject.value.__mro__[1:] if inspect.isclass(subject.value) else ()
     if any(re.match(r"(torch|mlx)\.\S* (Adam|SGD)", f"{base.__module__} {base.__name__}") for base in bases):
@@ -170,6 +167,8 @@ def recognised(subject: Subject) -> Exercise | None:
     of_one_head = named[:1] == ["multi_head_attention"] and is_split
     if _takes_three(subject) and (of_one_head or named[:1] == ["self_attention"]):
         likely = [exercise("scaled_dot_product_attention"), *likely]
+    elif named[:1] == ["scaled_dot_product_attention"] and _splits_three(subject):
+        likely = [exercise("multi_head_attention"), *likely]
     elif inspect.isfunction(subject.value) and re.search(OF_HEADS, subject.code, re.IGNORECASE):
         if likely and likely[0].name == "self_attention":
             return exercise("causal_self_attention" if re.search(HIDING, subject.code, re.IGNORECASE) else "multi_head_attention")
@@ -191,20 +190,22 @@ def recognised(subject: Subject) -> Exercise | None:
     if likely and likely[0].name == "causal_mask" and not re.search(OF_ORDER, subject.used_source):
         likely = [exercise("padding_mask"), *likely]
     is_of_t5 = bool(likely) and likely[0].name == "layer_norm" and re.search(OF_T5, subject.file_source) is not None
-    if (is_of_t5 or re.search(T5_NORM, subject.name)) and (either := _first_correct(subject, NORMS)) is not None:
+    if (is_of_t5 or re.search(T5_NORM, subject.name)) and (either := first_correct(subject, NORMS)) is not None:
         return either
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     found = most_plausible(subject, likely, possible)
     if found is not None and not likely and found.name in WHOLE and correct_as_is(subject, found) is None:
-        return _first_correct(subject, ("gpt2",)) or found
+        return first_correct(subject, ("gpt2",)) or found
     if found is not None or likely:
         return found
     if subject.is_private:
         return as_mask(subject)
     if is_tiled:
         return None
-    return as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or by_outputs(subject)
+    return (
+        as_form(subject) or as_correct(subject) or as_tokenizer(subject) or as_mask(subject) or as_structure(subject) or by_outputs(subject)
+    )
 
 
 def _only_shows(subject: Subject) -> bool:
@@ -258,6 +259,12 @@ def _takes_three(subject: Subject) -> bool:
         inspect.isfunction(subject.value)
         and re.fullmatch(r"q\w* k\w* v\w*( (\w+_)?mask(_[a-z]{2,4})?)?( d_?k| dim| head_dim)?", names) is not None
     )
+
+
+def _splits_three(subject: Subject) -> bool:
+    """Return True for a function of a query, a key and a value of all heads together, and of the number of heads."""
+    needed = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
+    return inspect.isfunction(subject.value) and re.match(r"q\w* k\w* v\w* (\w+_)?((n|num)_?)?heads?\b", needed) is not None
 
 
 def _sees_one_token(subject: Subject) -> bool:
@@ -334,11 +341,6 @@ def _share(trial: Trial, most: int) -> float:
     return (trial.num_matching() + 0.3 * shaped + 0.1 * len(returned)) / (1.4 * (most or 1))
 
 
-def _first_correct(subject: Subject, names: Sequence[str]) -> Exercise | None:
-    """Return the first of these exercises as which a subject is correct, or None."""
-    return next((each for each in map(exercise, names) if correct_as_is(subject, each) is not None), None)
-
-
 OF_ATTENTION = (
     r"(?is)\A(?=.*self\.\w*(?<![a-z])w?_?q(uer(y|ies))?(_\w+)? *[=,])(?=.*self\.\w*(?<![a-z])w?_?k(eys?)?(_\w+)? *[=,])"
     r"(?=.*self\.\w*(?<![a-z])w?_?v(alues?)?(_\w+)? *[=,]).*softmax\("
@@ -380,7 +382,7 @@ def as_form(subject: Subject) -> Exercise | None:
     """Return the exercise of a subject of any name whose source has the form of a part, if it is correct: a name that says nothing accuses nobody."""
     forms = FORMS if inspect.isclass(subject.value) else FORMS_OF_FUNCTIONS
     names = [name for pattern, group in forms if re.search(pattern, subject.own_source) for name in group]
-    return _first_correct(subject, names)
+    return first_correct(subject, names)
 
 
 OF_LINEAR = r"(?i)generator|linear_?norm|conv_?1d|un_?embed(ding)?|lm_?head|(output_?)?projection(_?layer)?|output_?(layer|head)"
@@ -427,7 +429,7 @@ def as_correct(subject: Subject) -> Exercise | None:
     The name of a function may mean a loss, or a descent.
     """
     meant = MEANT_IF_CORRECT if inspect.isclass(subject.value) else FUNCTIONS_IF_CORRECT
-    return _first_correct(subject, [part for pattern, parts in meant if re.fullmatch(pattern, subject.short_name) for part in parts])
+    return first_correct(subject, [part for pattern, parts in meant if re.fullmatch(pattern, subject.short_name) for part in parts])
 
 
 def as_tokenizer(subject: Subject) -> Exercise | None:
@@ -436,7 +438,7 @@ def as_tokenizer(subject: Subject) -> Exercise | None:
         return None
     if not (first_method(subject.value, ENCODING) and first_method(subject.value, DECODING)):
         return None
-    return exercise("bpe_tokenizer") if "merge" in subject.own_source else _first_correct(subject, ("bpe_tokenizer",))
+    return exercise("bpe_tokenizer") if "merge" in subject.own_source else first_correct(subject, ("bpe_tokenizer",))
 
 
 def parts_if_correct(subject: Subject) -> list[str]:
@@ -452,37 +454,6 @@ def parts_if_correct(subject: Subject) -> list[str]:
     if is_of_codes(subject):
         return [*fitting(name)[0][:1]]
     return ["residual"] if inspect.isclass(subject.value) and re.fullmatch(OF_RESIDUAL, name) else []
-
-
-OF_MASK = r"(?i)((build|make|create|get|generate|new|compute)_)?((self|cross|encoder|enc)_)?(attention|attn)_mask"
-"""Pattern of the names of functions that make a mask of a kind that the name does not say."""
-
-OF_LENGTH = r"(?i)(seq(uence)?|tgt|trg|context|max|q|query)?_?(len(gth)?|size)|[nt]|block_size"
-"""Pattern of the name of a number of positions."""
-
-
-OF_HIDING = r"(?i)_?(apply|add)_?(causal|future|look_?ahead)_?mask(ing)?"
-"""Pattern of the names of functions that hide later positions in scores."""
-
-
-def as_mask(subject: Subject) -> Exercise | None:
-    """Return the exercise of causal masks or of padding masks for what makes an attention mask, if it is correct.
-
-    One that makes a triangle of a number of positions alone is a causal mask, right or wrong: it knows of no padding and of no window.
-    """
-    if re.fullmatch("(?i)masking", subject.short_name):  # what hides padding in its input has this name as well
-        return _first_correct(subject, ("causal_mask",))
-    needed = [each.name for each in subject.parameters if each.default is each.empty]
-    if re.fullmatch(OF_HIDING, subject.short_name) and len(needed) == 1 and "score" in needed[0].lower():
-        return exercise("causal_mask")
-    if not re.fullmatch(OF_MASK, subject.short_name.strip("_")):
-        return None
-    right = _first_correct(subject, ("causal_mask", "padding_mask"))
-    if subject.is_private:
-        return right
-    takes_length = [re.fullmatch(OF_LENGTH, name) for name in needed]
-    makes_triangle = len(re.findall(r"\btri[ul]\(", subject.used_source)) == 1
-    return right or (exercise("causal_mask") if len(takes_length) == 1 and all(takes_length) and makes_triangle else None)
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

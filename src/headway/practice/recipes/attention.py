@@ -238,6 +238,9 @@ def _matrix(inputs: Inputs) -> Inputs | None:
 FULL = Convention()
 """The shape of the probes, any that NumPy expands to (batch, heads, queries, keys)."""
 
+LENGTHS_NAMED = r"(^|_)len(gth)?s$"
+"""Pattern of the names of lengths, which are no mask of another form."""
+
 FOR_ALL_HEADS = Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask")
 OF_PADDING = (
     Convention(TEXTS["mask_of_keys"], _padding, role="mask"),
@@ -247,7 +250,7 @@ OF_PADDING = (
         role="mask",
         used_source=r"mask\w*(\.unsqueeze\(-2\)|\[\.\.\., *([nN]one|[\w.]*newaxis), *:\])",
     ),
-    Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
+    Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len", alone=LENGTHS_NAMED),
 )
 """Shapes that hide the same keys from all queries."""
 
@@ -274,6 +277,7 @@ LENGTHS_OF_BOTH = Convention(
     steps={"unpad": _without_late},
     role="mask",
     named=r"len",
+    alone=LENGTHS_NAMED,
     leaves_out=True,
 )
 """Lengths of sequences, after which queries count no more than keys."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.chinese_names import in_english
 from headway.practice.diagnosis.calls.given_outputs import given_outputs, sizes_of_arrays, zeros_for_output
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
@@ -448,18 +449,31 @@ OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
 """Words in the name of a mask for the encoder's output."""
 
 
+OF_LENGTHS = r"\w+_(lens|lengths)"
+"""Pattern of the names of numbers of positions, one for each sequence, under a name that says whose: `context_lengths`."""
+
+
 SOURCES = ("encoder", "source", "memory")
 """Starts of the names of the roles of masks for the encoder's output."""
 
 
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
-    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
+    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`, and `context_lengths` for one by lengths."""
     found: dict[str, Role] = {}
     left_out = [*_of_absent_source(parameters, roles), *_of_own_padding(parameters, roles)]
     considered = [each for each in parameters if each.name not in left_out]
     of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in considered)]
-    unlisted = [each for each in considered if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
-    of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
+    is_by_lengths = any("lengths" in role.called for role in of_masks)
+    words = rf"mask|\A{OF_LENGTHS}\Z" if is_by_lengths else "mask"
+    unlisted = [
+        each for each in considered if re.search(words, each.name.lower()) and not any(fits_name(each.name, role) for role in roles)
+    ]
+    has_source = any(role.name.startswith(SOURCES) for role in of_masks)
+    of_source = [
+        each
+        for each in unlisted
+        if re.search(OF_SOURCE, each.name.lower()) and (has_source or not re.fullmatch(OF_LENGTHS, each.name.lower()))
+    ]
     for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
         free = [role for role in of_masks if role not in found.values() and (role.name.startswith(SOURCES) == is_source or not of_source)]
@@ -517,6 +531,7 @@ def fits_name(name: str, role: Role) -> bool:
 @cache
 def _spellings(name: str) -> tuple[str, ...]:
     """Return a name in lower case, and without a word for an array or the letters of its axes; each name is compared with many roles."""
+    name = in_english(name)
     plain = name.lower().strip("_")
     without_axes = re.sub(r"(?<=[a-z0-9])_([A-Z][A-Z0-9]{0,5}|b[tslhdk]{1,3})$", "", name).lower().strip("_")  # mask_TT, x_btd
     return tuple(dict.fromkeys((plain, re.sub(r"_(tensors?|matrix|vectors?|array|arr|batch)$", "", plain), without_axes)))

@@ -32,8 +32,13 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
 
 
 def alternatives(group: Sequence[Convention], call: Call, exercise: Exercise) -> list[Convention]:
-    """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
-    possible = [group[0], *(each for each in group[1:] if may_apply(each, call))]
+    """Return the first convention of a group, and the others that may apply according to the function's names and measurements.
+
+    Of a parameter whose name means some of them alone, such as lengths in place of a mask, the others do not apply.
+    """
+    others = [each for each in group[1:] if may_apply(each, call)]
+    alone = [each for each in others if each.alone is not None and re.search(each.alone, _taken_as(each, call) or "", re.IGNORECASE)]
+    possible = alone or [group[0], *others]
     return [read for each in possible for read in measured_conventions(each, call, exercise)]
 
 
@@ -75,7 +80,7 @@ def may_apply(convention: Convention, call: Call) -> bool:
     """Return True if the function's parameters, name, source and file allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False
-    taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
+    taken_as = _taken_as(convention, call)
     if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
         return False
     if convention.is_required and taken_as not in call.required_names:
@@ -88,6 +93,11 @@ def may_apply(convention: Convention, call: Call) -> bool:
     return bool(
         is_in_source and is_in_file and is_of_file and is_used and re.search(convention.called or "", call.subject.name, re.IGNORECASE)
     )
+
+
+def _taken_as(convention: Convention, call: Call) -> str | None:
+    """Return the name of the parameter for the operand that a convention concerns; None without one."""
+    return next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
 
 
 def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:

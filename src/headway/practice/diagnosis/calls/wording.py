@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.chinese_names import in_english
 from headway.practice.diagnosis.calls.rotation import UNROTATED
 from headway.practice.exercise import Role
 
@@ -108,7 +109,7 @@ INNER = r"ff|feed|inner|inter|mlp|filter"
 @cache
 def snake(name: str) -> str:
     """Return a name in lower case with underscores: `numHeads` and `NUM_HEADS` → `num_heads`, `model_d` → `model_dim`."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", in_english(name)).lower().strip("_")
     return re.sub(r"dim(ension)?s?_size|dimensions?|(?<=[a-z]{2}_)d$", "dim", plain)
 
 

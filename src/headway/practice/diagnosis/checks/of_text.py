@@ -8,7 +8,7 @@ from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argu
 from headway.practice.diagnosis.checks.repeated_norms import repeated_norm_cause
 from headway.practice.diagnosis.checks.rotary_layouts import mixed_layout_cause
 from headway.practice.diagnosis.checks.shared_layers import shared_layers_cause
-from headway.practice.diagnosis.checks.tiny_fills import fill_cause
+from headway.practice.diagnosis.checks.tiny_fills import fill_cause, tiny_triangle_cause
 from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
 from headway.practice.diagnosis.checks.unused_values import unused_value_cause
 from headway.practice.diagnosis.reading.subject import Subject
@@ -20,7 +20,7 @@ def cause_of_text(subject: Subject) -> Cause | None:
     """Return the cause that a subject's text shows, or None.
 
     Such are one layer in all places, layers that none calls, a result that is dropped, a layer made in the call, an argument in the place of another,
-    and a value that nothing reads.
+    a value that nothing reads, and a mask of numbers near 0.
     """
     causes = (
         shared_layers_cause,
@@ -29,6 +29,7 @@ def cause_of_text(subject: Subject) -> Cause | None:
         made_in_call_cause,
         misplaced_argument_cause,
         unused_value_cause,
+        tiny_triangle_cause,
     )
     return next(filter(None, (cause(subject) for cause in causes)), None)
 

@@ -6,8 +6,10 @@ import ast
 import math
 
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
-from headway.practice.exercise import Exercise
+from headway.practice.diagnosis.reading.trees import last_name
+from headway.practice.exercise import Exercise, Mistake
 from headway.practice.message import EMPTY
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.verdict import Cause
 
 NEAR_ZERO, LARGE = "hidden_score_is_zero", "hidden_score_is_large"
@@ -31,8 +33,54 @@ def fill_cause(subject: Subject, exercise: Exercise) -> Cause | None:
             name, fill = _filled(node)
             mistake = mistakes.get(_mistake_of(fill) or "")
             if mistake is not None and _enters_softmax(name, node, method):
-                return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, mistake.hides, line=node.lineno)
+                return _cause(mistake, node.lineno)
     return None
+
+
+def tiny_triangle_cause(subject: Subject) -> Cause | None:
+    """Return the cause for a number near 0 above the diagonal, where a large negative one would hide the later positions; None without one.
+
+    A part is right with it as one that hides nothing, which no program means that makes such a triangle.
+    """
+    tree = definitions(parsed(subject.text)).get(subject.name)
+    mistake = next(each for each in MASKS if each.name == NEAR_ZERO)
+    found = next((node for node in ast.walk(tree) if _is_tiny_triangle(node)), None) if tree is not None else None
+    return None if found is None else _cause(mistake, getattr(found, "lineno", subject.line))
+
+
+def _is_tiny_triangle(node: ast.AST) -> bool:
+    """Return True for `full(shape, 1e-9).triu(1)`, `triu(full(shape, 1e-9), 1)` and `triu(ones(shape), 1) * 1e-9`."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return any(_is_upper(each) and _is_tiny(other) for each, other in ((left, right), (right, left)))
+        case ast.Call() if _is_upper(node):
+            return any(isinstance(each, ast.Call) and _is_filled_with_tiny(each) for each in (_receiver(node), *node.args))
+    return False
+
+
+def _is_upper(node: ast.expr) -> bool:
+    """Return True for a call that keeps what is above the diagonal."""
+    if not isinstance(node, ast.Call) or last_name(node.func) != "triu":
+        return False
+    given = [*node.args, *(each.value for each in node.keywords if each.arg in ("diagonal", "k"))]
+    return any(isinstance(each, ast.Constant) and each.value == 1 for each in given)
+
+
+def _is_filled_with_tiny(node: ast.Call) -> bool:
+    given = [*node.args, *(each.value for each in node.keywords if each.arg == "fill_value")]
+    return last_name(node.func) in ("full", "full_like") and any(map(_is_tiny, given))
+
+
+def _receiver(node: ast.Call) -> ast.expr | None:
+    return node.func.value if isinstance(node.func, ast.Attribute) else None
+
+
+def _is_tiny(node: ast.expr) -> bool:
+    return _mistake_of(_number(node)) == NEAR_ZERO
+
+
+def _cause(mistake: Mistake, line: int) -> Cause:
+    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, mistake.hides, line=line)
 
 
 def _filled(node: ast.stmt) -> tuple[str, float]:

@@ -234,7 +234,7 @@ def _optional_in(text: str, name: str) -> frozenset[str]:
 @cache
 def fields_read_in(text: str, name: str) -> frozenset[str]:
     """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
-    read = set(re.findall(rf"(?<![\w.\"'/])(?:self\.)?{re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))  # no "config.json"
+    read = set(re.findall(rf"(?<![\w.\"'/])(?:self\.)?{re.escape(name)}\.([^\W\d]\w*)(?!\w*\()", text))  # no "config.json"
     read |= set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
     return frozenset(each for each in read - ARRAY_ATTRIBUTES if not each.startswith("__"))
 

@@ -215,6 +215,7 @@ class _ByName:
     """Readings of a constructor by the names of its parameters, likeliest first.
 
     listed    roles of the parameters whose names are listed for a role
+    numbers   parameters that are no weights
     bound     those and the roles that the words of the other names mean
     fixed     values of parameters that have no role
     unknown   required parameters that have neither
@@ -226,6 +227,7 @@ class _ByName:
         self._order = [each.name for each in parameters]
         self._roles = [*_constructor_roles(exercise), *_fused_weight(parameters, exercise)]
         self._sizes = [role for role in self._roles if is_size_role(role)]
+        self._numbers = {each.name for each in parameters if _is_number(each, source)}
         self._listed = self._roles_listed()
         self._entering = [name for name in self._order if re.fullmatch(OF_INPUTS, name)]
         self._bound = self._roles_meant(source)
@@ -257,7 +259,7 @@ class _ByName:
         exact, listed = {*self._order} & {*UNMISTAKABLE}, dict[str, Role]()
         for name in self._order:
             open_roles = [each for each in self._roles if each not in listed.values() and (each.name not in exact or each.name == name)]
-            role = next((each for each in open_roles if is_named(name, each)), None)
+            role = next((each for each in open_roles if is_named(name, each) and not (each.is_weight and name in self._numbers)), None)
             if role is not None:
                 listed[name] = role
         return listed
@@ -354,6 +356,15 @@ class _ByName:
             yield self._reading({name: role for name, role in self._bound.items() if name in needed})
         if self._bound != self._listed:
             yield self._reading(self._listed)
+
+
+OF_SIZES = r"\b(?:Embedding|Embed|Linear|Dense|zeros|ones|empty|randn)\((?:[^()]*,)? *"
+"""Pattern of a call that makes a layer or an array of some sizes, up to one of them."""
+
+
+def _is_number(parameter: inspect.Parameter, source: str) -> bool:
+    """Return True for a parameter that its annotation, or a layer or an array that is made with it, shows to be a whole number."""
+    return parameter.annotation in (int, "int") or re.search(rf"{OF_SIZES}{parameter.name} *[,)]", source) is not None
 
 
 NUM_OPERANDS = 3

@@ -120,7 +120,7 @@ def _heads(subject: Subject) -> list[str]:
     return ["causal_self_attention" if is_causal and not is_asked else "self_attention"]
 
 
-STACKS = r"(for \w+ in range\(|(clones?|copy|copies)\().*\n?.*(layers|blocks|depth|\bN\b)"
+STACKS = r"(for \w+ in range\(|(clones?|copy|copies)\().*\n?.*(layers|blocks|depth|层|\bN\b)"
 """Pattern of the source of a class that holds several layers."""
 
 

@@ -405,8 +405,8 @@ def absent_constants(subject: Subject) -> dict[str, int | str]:
 
 def _named_in(module: ModuleType | None, code: str) -> dict[str, Any]:
     """Return the values of the names in a module's code, and of what it reads from missing files."""
-    named = {name: getattr(module, name, None) for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", code))}
-    for owner, name in re.findall(r"\b([A-Za-z_]\w*)\.(\w+)", code):
+    named = {name: getattr(module, name, None) for name in dict.fromkeys(re.findall(r"[^\W\d]\w*", code))}
+    for owner, name in re.findall(r"\b([^\W\d]\w*)\.(\w+)", code):
         if isinstance(getattr(named[owner], "__loader__", None), MissingPackages):
             named[name] = getattr(named[owner], name)
     return named

@@ -110,7 +110,7 @@ class Subject:
         waiting = [(name, self.module, self.file_source) for name in found]
         while waiting:
             name, module, text = waiting.pop()
-            for word in set(re.findall(r"[A-Za-z_]\w*", found[name])) - set(found):
+            for word in set(re.findall(r"[^\W\d]\w*", found[name])) - set(found):
                 origin, place, named = module, text, word
                 if word not in _defined_in(text):
                     value = getattr(module, word, None)

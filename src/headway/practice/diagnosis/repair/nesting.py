@@ -29,13 +29,18 @@ def moved_inside(node: ast.BinOp, context: Context) -> Iterator[Variant]:
 
 
 def moved_outside(node: ast.Call, context: Context) -> Iterator[Variant]:
-    """Yield a call of a sum or product as one with the call of an operand: norm(x + y) as x + norm(y), power(x + a * x) as x + a * power(x)."""
+    """Yield a call of a sum or product as one with the call of an operand: norm(x + y) as x + norm(y), power(x + a * x) as x + a * power(x).
+
+    The call may also be that of the operand of a call, as in a layer with its norm before it: norm(x + layer(x)) as x + layer(norm(x)).
+    """
     operand = _operand_of(node, context)
     if not isinstance(operand, ast.BinOp) or not isinstance(operand.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
         return
     yield 1.5, ast.BinOp(operand.left, operand.op, _called_with(node, operand.right, context))
     yield 1.5, ast.BinOp(_called_with(node, operand.left, context), operand.op, operand.right)
     last = operand.right
+    if isinstance(operand.op, ast.Add) and (inner := _operand_of(last, context)) is not None:
+        yield 1.4, ast.BinOp(operand.left, operand.op, _called_with(last, _called_with(node, inner, context), context))
     if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):
         yield 1.6, ast.BinOp(operand.left, operand.op, ast.BinOp(last.left, last.op, _called_with(node, last.right, context)))
 
