@@ -98,7 +98,10 @@ NO_SIZE = r"^(no|tied?|share)_|_masks?$|(^|_)act(ivation)?(_|$)|type|name|path|n
 NOTHING: Any = object()
 
 
-WIDTH = r"(d_)?(emb(ed(ding)?)?|model|in(put)?)s?(_(dim|size|width|features))?|n_emb(ed|d)?"
+WIDTH_OF_WORDS = r"d_(word|token)_(vec|emb)\w*"
+"""Pattern of the name of a width that is that of the whole model."""
+
+WIDTH = rf"(d_)?(emb(ed(ding)?)?|model|in(put)?)s?(_(dim|size|width|features))?|n_emb(ed|d)?|{WIDTH_OF_WORDS}"
 """Pattern of the name of a width, next to which `hidden` is an inner one."""
 
 INNER = r"ff|feed|inner|inter|mlp|filter"
