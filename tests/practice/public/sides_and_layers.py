@@ -174,7 +174,60 @@ class Transformer(nn.Module):
         return logits * self.d_model ** -0.5
 """
 
+PARTLY_ROTATED = """
+import torch
+from torch import nn
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    hidden_size: int = 48
+    num_attention_heads: int = 4
+    use_rotary: bool = True
+    rotary_dim: int | None = None
+
+class Turn(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.register_buffer("speeds", 10000.0 ** (-torch.arange(0, dim, 2) / dim))
+
+    def forward(self, x):
+        angles = torch.arange(x.shape[-2])[:, None] * self.speeds
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat([a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()], dim=-1)
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.head_dim = config.hidden_size // self.heads
+        self.rotary_dim = config.rotary_dim or self.head_dim
+        assert self.rotary_dim <= self.head_dim, "rotates more than a head"
+        self.turn = Turn(self.rotary_dim) if config.use_rotary else nn.Identity()
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        mixed = nn.functional.scaled_dot_product_attention(self.turn(q), self.turn(k), v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(config.hidden_size), nn.LayerNorm(config.hidden_size)
+        self.attention = CausalSelfAttention(config)
+        self.mlp = nn.Sequential(
+            nn.Linear(config.hidden_size, 4 * config.hidden_size), nn.GELU(), nn.Linear(4 * config.hidden_size, config.hidden_size)
+        )
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+"""
+
 PROGRAMS = (
+    Program("Block", "transformer_block", PARTLY_ROTATED),
     Program("Decoder", "decoder_stack", GIVEN_LAYER, (("x = stage(x, memory", "y = stage(x, memory"),)),
     Program("DecoderLayer", "decoder_layer", NUMBERED, (("self.crossed(y, memory, memory", "self.crossed(y, memory, y"),)),
     Program(

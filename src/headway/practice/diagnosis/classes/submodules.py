@@ -185,7 +185,7 @@ def _next_to_masked(attentions: Sequence[str]) -> list[str]:
     Of two that only their numbers distinguish, it is the second.
     """
     others = [name for name in attentions if not re.search(r"mask|self|causal", snake(name))]
-    if len(others) == 2 and len({name.rstrip("_0123456789") for name in others}) == 1:
+    if len(others) == 2 and kind_of(others[0]) == "attention" and len({name.rstrip("_0123456789") for name in others}) == 1:
         others = sorted(others)[1:]
     return others if len(attentions) == 2 and len(others) == 1 else []
 
