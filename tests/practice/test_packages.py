@@ -97,6 +97,21 @@ def test_a_class_that_a_missing_package_decorates_hides_no_other_definitions(tmp
     assert statuses(tmp_path, text)["relu"].is_correct
 
 
+def test_settings_whose_base_only_stores_their_fields_are_known_without_its_package(tmp_path):
+    text = """
+from dataclasses import dataclass
+from no_such_parser.helpers import Serializable
+
+@dataclass
+class Settings(Serializable):
+    width: int
+    experts: int | None = None
+"""
+    module = load_definitions(tmp_path / "mine.py", text)
+    assert isinstance(module, ModuleType), module
+    assert module.Settings(8).experts is None
+
+
 def test_calls_of_missing_packages_without_effect_on_a_result_return_their_argument(tmp_path):
     (tmp_path / "settings.py").write_text(
         "try:\n    import no_such_extra\nexcept ImportError:\n    pass\nfrom dotenv import load_dotenv\nload_dotenv()\n"

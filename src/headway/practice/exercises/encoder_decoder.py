@@ -102,10 +102,14 @@ MISTAKES = (
 )
 
 
+OF_SCALED_LOGITS = r"(?s)\.weight *= *self\..*\*=? *\(?(self\.)?\w*(model|dim|emb|size|width)\w* *\*\* *\(?-"
+"""Pattern of the source of a model whose output layer shares the weights of an embedding, and which multiplies by a power of the width below 1."""
+
 OUTPUTS = (
     Convention(),
     Convention(TEXTS["log_probabilities"], steps={"finish": functions.log_softmax}, used_source=r"(?i)log_?softmax"),
     Convention(TEXTS["probabilities"], steps={"finish": softmax}, used_source=r"(?i)softmax"),
+    Convention(TEXTS["logits_scaled"], steps={"finish": lambda logits: logits * stacks.WIDTH**-0.5}, source=OF_SCALED_LOGITS),
 )
 
 

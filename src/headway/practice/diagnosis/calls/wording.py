@@ -27,7 +27,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("eps", r"(^|_)eps|epsilon"),
     ("device", r"^dev(ice)?$"),
     ("num_kv_heads", r"(kv|groups?|key_value).*head|head.*(kv|group)|n(um)?_?(kv|groups|query_groups)|kv_groups"),
-    ("head_dim", r"head.*(dim|size|width|features)|(dim|size|d|width|features)(_per)?_head|per_head|(^|_)d_?[kq](ey)?$|(^|_)(qk|key)_(dim|size)"),
+    ("head_dim", r"head.*(dim|size|width|features)|^(rotary|rope|rot)_(n?dims?|size)$|(dim|size|d|width|features)(_per)?_head|per_head|(^|_)d_?[kq](ey)?$|(^|_)(qk|key)_(dim|size)"),
     ("value_dim", r"(^|_)(d_?v|(v|value)s?_(dim|size|width|depth)|(dim|d|depth)_(v|value)s?)$"),
     ("num_heads", r"head"),
     ("source_vocab_size", r"(src|source|inp|enc)\w*voc|voc\w*(src|source|inp|enc)"),
@@ -99,7 +99,10 @@ NO_SIZE = r"^(no|tied?|share)_|_masks?$|(^|_)act(ivation)?(_|$)|type|name|path|n
 NOTHING: Any = object()
 
 
-WIDTH = r"(d_)?(emb(ed(ding)?)?|model|in(put)?)s?(_(dim|size|width|features))?|n_emb(ed|d)?"
+WIDTH_OF_WORDS = r"d_(word|token)_(vec|emb)\w*"
+"""Pattern of the name of a width that is that of the whole model."""
+
+WIDTH = rf"(d_)?(emb(ed(ding)?)?|model|in(put)?)s?(_(dim|size|width|features))?|n_emb(ed|d)?|{WIDTH_OF_WORDS}"
 """Pattern of the name of a width, next to which `hidden` is an inner one."""
 
 INNER = r"ff|feed|inner|inter|mlp|filter"

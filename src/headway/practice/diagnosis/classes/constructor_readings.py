@@ -13,7 +13,7 @@ import numpy
 
 from headway.practice.diagnosis.calls.binding import DEVICE, FILL_VALUE, Binding, fits_name
 from headway.practice.diagnosis.calls.rotation import turned
-from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_named, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, WIDTH_OF_WORDS, is_named, roles_of_names, snake
 from headway.practice.diagnosis.classes.chosen_values import is_layer, value_by_name
 from headway.practice.diagnosis.classes.configs import (
     is_size_role,
@@ -155,7 +155,7 @@ def constructor_readings(
         if first is None or each[1] or dict(each[0].role_of) != dict(first[0].role_of)
     ]
     unclear = [each for each in parameters if each.default is each.empty and not is_plain_name(each.name, roles)]
-    is_doubtful = not all(re.fullmatch(WIDTH_OF_OPERAND, each.name) for each in unclear)
+    is_doubtful = not all(re.fullmatch(rf"{WIDTH_OF_OPERAND}|{WIDTH_OF_WORDS}", each.name) for each in unclear)
     given = [] if first is None else [first]
     readings = itertools.chain(by_example, given, by_name) if is_doubtful else itertools.chain(given, by_example, by_name)
     yield from itertools.islice(readings, MAX_READINGS)
@@ -236,6 +236,8 @@ class _ByName:
         for parameter in parameters:
             if parameter.default is parameter.empty and parameter.name not in self._bound:
                 self._give_value(parameter, source)
+            elif self._repeats_width(parameter):
+                self._bound[parameter.name] = self._bound_width
         self._left = [role for role in exercise.roles if role.is_size and role.name != DEVICE.name and role not in self._bound.values()]
         self._sized = [name for name in self._order if self._bound.get(name) in self._sizes and self._bound[name].name not in UNMISTAKABLE]
 
@@ -273,6 +275,23 @@ class _ByName:
         layers = {each.name for each in self._absent if each.name in self._others}
         return {name: role for name, role in bound.items() if not (name in layers and is_size_role(role))}
 
+    @property
+    def _bound_width(self) -> Role | None:
+        """The role of the width, if a parameter has it."""
+        return next((role for role in self._bound.values() if role.name == "hidden_size"), None)
+
+    def _repeats_width(self, parameter: inspect.Parameter) -> bool:
+        """Return True for a parameter without a role whose name is that of a width and whose default is that of the width: `d_word_vec=512, d_model=512`."""
+        is_number = parameter.name not in self._bound and type(parameter.default) is int
+        return (
+            is_number
+            and _is_width(parameter.name)
+            and any(
+                each.default == parameter.default and each.name in self._bound and self._bound[each.name] is self._bound_width
+                for each in self._parameters
+            )
+        )
+
     def _give_value(self, parameter: inspect.Parameter, source: str) -> None:
         """Give a value, or the width of the part, to a required parameter whose name means no role."""
         name = parameter.name
@@ -280,7 +299,7 @@ class _ByName:
         text = causal_text(name, source) if self._exercise.name in CAUSAL else None
         is_own = re.fullmatch(OWN_WIDTH, name) is not None and "bool" not in str(parameter.annotation)
         is_projection = {"d_in", "d_out"} & {role.name for role in self._roles}
-        width = None if is_projection else next((role for role in self._bound.values() if role.name == "hidden_size"), None)
+        width = None if is_projection else self._bound_width
         if text is not None:
             self._fixed[name] = text
         elif width is not None and (is_own or (value is NOTHING and _is_width(name))):
@@ -398,7 +417,7 @@ def _can_be_size(name: str, role: Role, parameters: Sequence[inspect.Parameter])
 
 def _is_width(name: str) -> bool:
     """Return True for the name of a width by itself: `d_model` next to `input_size`, but not `embedding`, which may be a layer."""
-    return re.fullmatch(WIDTH, snake(name)) is not None and re.search("model|dim|size|width", snake(name)) is not None
+    return re.fullmatch(WIDTH, snake(name)) is not None and re.search("model|dim|size|width|^d_", snake(name)) is not None
 
 
 def _fused_weight(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> list[Role]:

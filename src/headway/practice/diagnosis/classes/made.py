@@ -75,8 +75,8 @@ def of_own_layers(subject: Subject, layer: str) -> Iterator[Subject]:
     rest = [each for each in subject.parameters if each.name not in {name, *optional}]
     count = [inspect.Parameter("num_layers", inspect.Parameter.KEYWORD_ONLY)] if is_list else []
 
-    def make(num_layers: int = 0, **named: Any) -> Any:
-        layers = [_layer(of_file, source) for _ in range(num_layers)] if is_list else _layer(of_file, source)
+    def make(**named: Any) -> Any:
+        layers = [_layer(of_file, source) for _ in range(named.pop("num_layers", 0))] if is_list else _layer(of_file, source)
         return value(**{name: layers}, **named)
 
     made: Any = type(

@@ -40,11 +40,15 @@ VISIBLE = 1e-6
 
 @dataclass
 class Event:
-    """A call of a part while the stack runs, and for a layer, the positions (batch, query, key) that it sees, of its input and of the memory."""
+    """A call of a part while the stack runs, and for a layer, the positions (batch, query, key) that it sees, of its input and of the memory.
+
+    continues   False for a norm of anything but the output of the part before it
+    """
 
     part: Any
     visible: numpy.ndarray | None = None
     recalled: numpy.ndarray | None = None
+    continues: bool = True
 
 
 def together(events: Sequence[Event]) -> Event:
@@ -54,7 +58,8 @@ def together(events: Sequence[Event]) -> Event:
         known = [each for each in seen if each is not None]
         return numpy.concatenate(known) if known else None
 
-    return Event(events[0].part, joined([each.visible for each in events]), joined([each.recalled for each in events]))
+    visible, recalled = joined([each.visible for each in events]), joined([each.recalled for each in events])
+    return Event(events[0].part, visible, recalled, all(each.continues for each in events))
 
 
 @dataclass
@@ -66,6 +71,7 @@ class Stack:
     asks_first   True to ask only the first layer of each group what it sees
     is_settled   True once the norms are settled
     closing      a layer that applies the final norm to the output of a stack without one
+    output       what the last layer or norm that was called returned
     """
 
     width: int
@@ -76,6 +82,7 @@ class Stack:
     asks_first: bool = False
     is_settled: bool = False
     closing: Any = None
+    output: Any = None
 
     def write(self, layers: Sequence[Sequence[Inputs]], norm: Mapping[str, numpy.ndarray], positions: numpy.ndarray) -> None:
         """Set the weights of all parts.
@@ -105,13 +112,15 @@ class Stack:
             raise ValueError("got layers that are not called")
         self.groups.sort(key=lambda group: min(parts.index(layer) for layer in group if layer in parts))
         is_norm, start = [part in self.norms for part in parts], 0
+        begins = [not event.continues for event in self.events]  # the side of the target, after that of the source
         has_idle = any(norm not in parts for norm in self.norms) and not all(group[-1].is_bounded for group in self.groups)
         for group in self.groups:
             called = [index for index, part in enumerate(parts) if part in group]
             for index in range(start, called[0]):
                 parts[index].is_left_out = is_norm[index]
-            last = called[-1]
-            end = next((index for index in range(last + 1, len(parts)) if not is_norm[index]), len(parts))
+            last, is_final = called[-1], group is self.groups[-1]
+            ending = (index for index in range(last + 1, len(parts)) if not is_norm[index] or (begins[index] and not is_final))
+            end = next(ending, len(parts))
             start = min(last + 2, end)
             if end == last + 1 and not has_idle and len(self.groups) == 1 and answer.shape[-1] == self.width:
                 self.closing = group[0]
@@ -214,6 +223,12 @@ def _base(library: str) -> Any:
     return importlib.import_module(f"{library}.nn").Module if library in ("torch", "mlx") else object
 
 
+def _holds_same(x: Any, other: Any) -> bool:
+    """Return True if two arrays have the same numbers, whatever the order of their axes."""
+    values = [numpy.sort(to_numpy(each), axis=None) for each in (x, other) if each is not None]
+    return len(values) == 2 and values[0].shape == values[1].shape and numpy.allclose(*values, atol=1e-4)
+
+
 @lru_cache
 def _classes(library: str) -> SimpleNamespace:
     base = _base(library)
@@ -273,7 +288,7 @@ def _classes(library: str) -> SimpleNamespace:
                     return answer
                 event = Event(self, ask.visible(same, rest, same), ask.visible(same, rest, rest) if rest else None)
                 self._stack.events.append(event)
-                result = self._mixed(x, event, operands[rest[0]] if rest else None)
+                result = self._stack.output = self._mixed(x, event, operands[rest[0]] if rest else None)
             return (result, *answer[1:]) if isinstance(answer, tuple | list) else result
 
         def _own_operand(self, operands: Mapping[Any, Any], first: Any) -> Any:
@@ -331,8 +346,9 @@ def _classes(library: str) -> SimpleNamespace:
             return values
 
         def forward(self, x: Any, *others: Any, **named: Any) -> Any:
-            self._stack.events.append(Event(self))
-            return x if self.is_left_out else asarray_like(self.plain(to_numpy(x)), x)
+            self._stack.events.append(Event(self, continues=_holds_same(x, self._stack.output)))
+            self._stack.output = x if self.is_left_out else asarray_like(self.plain(to_numpy(x)), x)
+            return self._stack.output
 
     class Encoding(Part):
         """A position encoding with other vectors; it scales and returns what the one that it replaces does."""

@@ -43,7 +43,7 @@ Kind = Literal["attention", "feed_forward", "norm", "block"]
 
 KINDS: tuple[tuple[Kind, str], ...] = (
     ("norm", r"norm|(^|_)ln"),
-    ("attention", r"att(entio)?n|(^|_)(mh?s?a|sa|ca)(_|$)|multi_?heads?$"),
+    ("attention", r"att(entio|e)?n|(^|_)(mh?s?a|sa|ca)(_|$)|multi_?heads?$"),
     ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?(foo?r?ward|fwd)|moe|experts|glu(_|$)"),
 )
 """Kinds of parts, and the words in their names; the first that matches counts."""
@@ -180,8 +180,13 @@ def _taken_as(kind: str, subject: Subject) -> list[str]:
 
 
 def _next_to_masked(attentions: Sequence[str]) -> list[str]:
-    """Return the one of two attentions that attends to the encoder because only the other's name says that it is masked, or a self-attention."""
+    """Return the one of two attentions that attends to the encoder because only the other's name says that it is masked, or a self-attention.
+
+    Of two that only their numbers distinguish, it is the second.
+    """
     others = [name for name in attentions if not re.search(r"mask|self|causal", snake(name))]
+    if len(others) == 2 and kind_of(others[0]) == "attention" and len({name.rstrip("_0123456789") for name in others}) == 1:
+        others = sorted(others)[1:]
     return others if len(attentions) == 2 and len(others) == 1 else []
 
 

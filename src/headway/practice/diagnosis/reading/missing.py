@@ -172,12 +172,12 @@ class Placeholder:
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """Return the class to derive from in place of this.
 
-        It is torch.nn.Module for Lightning's modules, none for settings of the author's, and a simple class for a tokenizer, an
-        optimizer or a layer of the author's.
+        It is torch.nn.Module for Lightning's modules, none for settings of the author's and for what only reads and writes the fields
+        of a dataclass, and a simple class for a tokenizer, an optimizer or a layer of the author's.
 
         Errors   ModuleNotFoundError for a class of another package
         """
-        if re.fullmatch(OF_SETTINGS, self._name) and not is_published(self._path):
+        if re.fullmatch(OF_STORAGE, self._name) or (re.fullmatch(OF_SETTINGS, self._name) and not is_published(self._path)):
             return ()
         if self._package in BASES and self._path.endswith("Module"):
             return (lightning_module() if self._name == "LightningModule" else _held(BASES[self._package]),)
@@ -365,6 +365,9 @@ def _attribute(package: str, name: str) -> Any:
     copied = getattr(typing, name, None) if package.endswith(".typing") else None
     return copied or Placeholder(path)
 
+
+OF_STORAGE = r"(Frozen)?Serializable|DataClass(Json|JSON|Dict|YAML|TOML)\w*Mixin|(JSON|YAML|TOML)\w*Wizard|Yaml\w*Config"
+"""Pattern of the names of base classes that add the reading and writing of a dataclass's fields, and no fields."""
 
 OF_SETTINGS = r"_?[A-Z]\w*(Args|Arguments|Config|Configuration|Settings|HParams|Hyperparameters)(Base)?"
 """Pattern of the name of a class of settings, which a dataclass may add to."""
