@@ -16,6 +16,9 @@ from headway.practice.diagnosis.calls.compare import as_numbers
 from headway.practice.diagnosis.reading.subject import subjects_of
 from headway.practice.message import CallError
 from headway.practice.outputs import is_same
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 OF_CACHE = r"(?i)cache|past|memory|kv"
 """Pattern of the names of classes that are caches."""
@@ -132,7 +135,7 @@ def _of_class(subject: Any, method: str, run: Callable[[Any], Any], length: int)
     except StoredError as asked:
         shape = tuple(asked.arrays[0].shape)
     else:
-        raise CallError("the layer stores nothing")
+        raise CallError(TEXTS["takes_no_keys"])
     axis = -2 if shape[-2] == length else -3
     cache = GivenCache(constructor(subject, shape, axis)())
     cache.watch(method, axis)

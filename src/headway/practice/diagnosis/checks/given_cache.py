@@ -60,7 +60,7 @@ def given_cache_cause(trial: Trial) -> Cause | Message | None:
 
 
 class _Use:
-    """How a layer is given its cache.
+    """The way in which a layer is given its cache.
 
     make    makes an empty cache
     name    the name of its parameter
