@@ -53,7 +53,8 @@ PRACTICE = {
     "texts": {"message", "sentences", "exercise"},
     "roles": {"exercise"},
     "recipes": {"message", "outputs", "exercise", "texts", "roles"},
-    "names": set(),
+    "chinese_names": set(),
+    "names": {"chinese_names"},
     "exercises": {"message", "outputs", "exercise", "texts", "roles", "recipes", "names"},
 }
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
