@@ -236,8 +236,8 @@ class _ByName:
         for parameter in parameters:
             if parameter.default is parameter.empty and parameter.name not in self._bound:
                 self._give_value(parameter, source)
-            elif self._repeats_width(parameter):
-                self._bound[parameter.name] = self._bound_width
+            elif (width := self._bound_width) is not None and self._repeats_width(parameter):
+                self._bound[parameter.name] = width
         self._left = [role for role in exercise.roles if role.is_size and role.name != DEVICE.name and role not in self._bound.values()]
         self._sized = [name for name in self._order if self._bound.get(name) in self._sizes and self._bound[name].name not in UNMISTAKABLE]
 

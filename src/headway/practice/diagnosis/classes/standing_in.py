@@ -225,8 +225,10 @@ def _base(library: str) -> Any:
 
 def _holds_same(x: Any, other: Any) -> bool:
     """Return True if two arrays have the same numbers, whatever the order of their axes."""
-    values = [numpy.sort(to_numpy(each), axis=None) for each in (x, other) if each is not None]
-    return len(values) == 2 and values[0].shape == values[1].shape and numpy.allclose(*values, atol=1e-4)
+    if x is None or other is None:
+        return False
+    first, second = (numpy.sort(to_numpy(each), axis=None) for each in (x, other))
+    return first.shape == second.shape and numpy.allclose(first, second, atol=1e-4)
 
 
 @lru_cache
