@@ -408,8 +408,8 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
             is_swap = sum(one is not other for one, other in zip(order, arguments, strict=True)) == 2
             yield 1.3 if is_swap else 1.7, ast.Call(node.func, list(order), keywords)
     if len(arguments) > 4 and all(isinstance(number_of(each), int) for each in arguments):  # the axes of a permutation
-        for one, other in itertools.combinations(range(len(arguments)), 2):
-            yield 1.3, ast.Call(node.func, [*_swapped(arguments, one, other)], keywords)
+        for first, second in itertools.combinations(range(len(arguments)), 2):
+            yield 1.3, ast.Call(node.func, [*_swapped(arguments, first, second)], keywords)
     if name in ("transpose", "swapaxes") and len(arguments) == 2:
         for pair in ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3)):
             yield 1.3, ast.Call(node.func, [literal(pair[0]), literal(pair[1])], keywords)
