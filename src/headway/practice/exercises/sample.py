@@ -25,9 +25,7 @@ TEXTS = Texts("sample")
 ROLES = Roles("sample")
 
 
-def recipe(
-    steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, min_p: Any = None, **rest: Any
-) -> Any:
+def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, min_p: Any = None, **rest: Any) -> Any:
     """The definition as named steps: at_zero, order (of scale, keep_k, nucleus and likely), draw."""
     if temperature == 0:
         return steps.at_zero(logits)
