@@ -67,7 +67,31 @@ class SelfAttention(nn.Module):
         return self.out(mixed.transpose(1, 2).flatten(2))
 """
 
+MERGED_BY_A_LAYER = """
+import torch
+from torch import nn
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, k, heads=4):
+        super().__init__()
+        self.k, self.heads = k, heads
+        self.layer_queries = nn.Linear(k, k * heads, bias=False)
+        self.layer_keys = nn.Linear(k, k * heads, bias=False)
+        self.layer_values = nn.Linear(k, k * heads, bias=False)
+        self.layer_merge_heads = nn.Linear(heads * k, k)
+
+    def forward(self, x):
+        b, t, k = x.shape
+        queries, keys, values = (
+            layer(x).view(b, t, self.heads, k).transpose(1, 2).reshape(b * self.heads, t, k) / scale
+            for layer, scale in ((self.layer_queries, k**0.25), (self.layer_keys, k**0.25), (self.layer_values, 1))
+        )
+        heads = torch.bmm(torch.bmm(queries, keys.mT).softmax(dim=2), values).view(b, self.heads, t, k)
+        return self.layer_merge_heads(heads.transpose(1, 2).reshape(b, t, self.heads * k))
+"""
+
 PROGRAMS = (
+    Program("MultiHeadSelfAttention", "self_attention", MERGED_BY_A_LAYER, (("softmax(dim=2)", "softmax(dim=1)"),)),
     Program("SelfAttention", "self_attention", FLAG_OF_EMBEDDINGS, (("(q, k, v)", "(q, v, k)"),)),
     Program(
         "attend", "scaled_dot_product_attention", ATTEND, (("(keep, scores, -np.inf)", "(keep, -np.inf, scores)"), ("** -0.5", "** -1"))

@@ -147,7 +147,7 @@ _STEMS = {
     "query": ("q", "query", "queries", "qs"),
     "key": ("k", "key", "keys", "ks"),
     "value": ("v", "value", "values", "val", "vs"),
-    "output": ("o", "out", "output", "final", "mix"),
+    "output": ("o", "out", "output", "final", "mix", "merge", "combine", "unify"),
 }
 _OUTPUTS = ("proj", "c_proj", "fc", "dense", "linear", "projection", "to_out", "fc_out", "combine", "unify", "unifyheads")
 _PROJECTIONS = ("proj", "c_proj", "fc", "fc_out")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from headway.practice.diagnosis.reading.trees import read_in, stored_in
+from headway.practice.diagnosis.repair.context import EXCHANGES
 from headway.practice.diagnosis.repair.observation import Seen
 
 COST = 0.6
@@ -22,8 +23,13 @@ OF_OPERANDS = (
 def moved_heads(
     body: Sequence[ast.stmt], place: int, variables: Mapping[str, Seen], library: str
 ) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
-    """Yield the first statement that reads query and key at once, after one that exchanges the middle axes of both and of the value."""
+    """Yield the first statement that reads query and key at once, after one that exchanges the middle axes of both and of the value.
+
+    A program that exchanges axes before it has these in a wrong order, which is mended there.
+    """
     node = body[place]
+    if any(isinstance(each, ast.Attribute) and each.attr in EXCHANGES for before in body[:place] for each in ast.walk(before)):
+        return
     names = [_named(pattern, variables) for pattern in OF_OPERANDS]
     if not all(names) or not _meet(node, names) or any(_meet(each, names) for each in body[:place]):
         return
