@@ -348,7 +348,7 @@ from torch import nn
 class Attention(nn.Module):
     def __init__(self, config):
         super().__init__()
-        assert config.rotary_dim <= config.n_embd // config.n_head, "rotary_dim exceeds the width of a head"
+        assert config.bottleneck <= config.n_embd // config.n_head, "bottleneck exceeds the width of a head"
 """
     mlp = """
 from torch import nn
@@ -371,7 +371,7 @@ from mlp import MLP
 class Config:
     n_embd: int = 8
     n_head: int = 2
-    rotary_dim: int = 64
+    bottleneck: int = 64
 
 class Block(nn.Module):
     def __init__(self, config):
