@@ -1,4 +1,4 @@
-"""Parts and settings with short names: `attend`, `keep`, a config's `context`, a `ctx` of its own."""
+"""Parts and settings with short names, such as `attend` and `context`, and settings that a constructor sets or that a text chooses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,34 @@ class MultiHeadSelfAttention(nn.Module):
         return self.layer_merge_heads(heads.transpose(1, 2).reshape(b, t, self.heads * k))
 """
 
+ITEMS_AS_ATTRIBUTES = """
+from torch import nn
+
+class MLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        for key, value in config.items():
+            setattr(self, key, value)
+        self.up = nn.Linear(self.n_embd, 4 * self.n_embd)
+        self.down = nn.Linear(4 * self.n_embd, self.n_embd)
+        self.dropout = nn.Dropout(self.dropout)
+
+    def forward(self, x):
+        return self.dropout(self.down(nn.functional.gelu(self.up(x))))
+"""
+
+GREEDY_BY_DEFAULT = """
+import torch
+
+def sample_next(logits, method="greedy", temperature=1.0):
+    if method == "greedy":
+        return logits.argmax(dim=-1)
+    return torch.multinomial((logits / temperature).softmax(dim=-1), 1).squeeze(-1)
+"""
+
 PROGRAMS = (
+    Program("MLP", "feed_forward", ITEMS_AS_ATTRIBUTES, (("self.down(nn.functional.gelu(self.up(x)))", "self.down(self.up(x))"),)),
+    Program("sample_next", "sample", GREEDY_BY_DEFAULT, (("argmax(dim=-1)", "argmin(dim=-1)"),)),
     Program("MultiHeadSelfAttention", "self_attention", MERGED_BY_A_LAYER, (("softmax(dim=2)", "softmax(dim=1)"),)),
     Program("SelfAttention", "self_attention", FLAG_OF_EMBEDDINGS, (("(q, k, v)", "(q, v, k)"),)),
     Program(

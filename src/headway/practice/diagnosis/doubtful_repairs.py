@@ -36,6 +36,17 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
         or _leaves_out_field(repair, trial)
         or leaves_out_absent(repair, trial)
         or _replaces_layer(repair, trial.call)
+        or _is_of_steps_taken(repair, trial.call)
+    )
+
+
+def _is_of_steps_taken(repair: Repair, call: Call) -> bool:
+    """Return True for a change of what ends a descent early, `< epsilon`, or that takes one element of the record that it returns: `history[2]`."""
+    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
+    return any(
+        re.search(r"< *\w*(eps|tol)\w*\b", old)
+        or (re.fullmatch(rf"{re.escape(old)}\[-?\d+\]", new) and re.fullmatch(r"\w*(hist|record|path|log)\w*", old))
+        for old, new in edits
     )
 
 

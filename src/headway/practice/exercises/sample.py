@@ -174,6 +174,7 @@ OF_LOGITS_ALONE = r"def \w+\(\s*(self, *)?\w+(:[^,)]*)?\)"
 GREEDY = optional(
     Convention(TEXTS["greedy"], steps={"draw": largest}, called=r"greedy|arg_?max"),
     Convention(TEXTS["greedy"], steps={"draw": largest}, source=rf"{OF_LOGITS_ALONE}[\s\S]*greedy"),
+    Convention(TEXTS["greedy"], steps={"draw": largest}, source=r"(method|strategy|mode)( *: *\w+)? *= *['\"]greedy['\"]"),
     Convention(
         TEXTS["picks_the_largest"], steps={"draw": largest}, called=r"^(?!.*sampl)", source=rf"{OF_LOGITS_ALONE}(?![\s\S]*multinomial)"
     ),

@@ -61,7 +61,9 @@ class Config:
         groups: Collection[str] = (),
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
-        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True), optional, groups)
+        names = sorted(names)
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(names, sized, is_shared=True), optional, groups)
+        self.__dict__["_names"] = names
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -88,6 +90,12 @@ class Config:
             return True
         value = neutral_value(name) if fallback is NOTHING else fallback
         return None if value is NOTHING else value  # a setting that is not given
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Yield the fields that the code reads, with their values; without the sizes that a probe does not define."""
+        for name in self.__dict__["_names"]:
+            with suppress(NoSuchSizeError):
+                yield name, getattr(self, name)
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)
@@ -189,7 +197,8 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
 
 def fields_read(subject: Subject, name: str) -> frozenset[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
-    return fields_read_in(subject.code, name)
+    read = fields_read_in(subject.code, name)
+    return read | fields_read_in(subject.file_source, name) if f"in {name}.items()" in subject.code else read
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
@@ -236,7 +245,16 @@ def fields_read_in(text: str, name: str) -> frozenset[str]:
     """Return the attributes and keys that a text reads from a variable; the same text is read for every instance that is constructed."""
     read = set(re.findall(rf"(?<![\w.\"'/])(?:self\.)?{re.escape(name)}\.([^\W\d]\w*)(?!\w*\()", text))  # no "config.json"
     read |= set(re.findall(rf"(?<![\w.])(?:self\.)?{re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
+    if re.search(rf"\bin {re.escape(name)}\.items\(\):\s*(?:setattr\(self|self\.__setattr__\()", text):
+        read |= _attributes_read_in(text)
     return frozenset(each for each in read - ARRAY_ATTRIBUTES if not each.startswith("__"))
+
+
+def _attributes_read_in(text: str) -> set[str]:
+    """Return the attributes of an instance that a text reads, without those that it only assigns, defines or calls."""
+    assigned = {*re.findall(r"\bself\.(\w+)\s*(?:=(?!=)|:|\()", text), *re.findall(r"register_buffer\(\s*['\"](\w+)", text)}
+    kept = {*re.findall(r"\bself\.(\w+) *=[^=\n]*\bself\.\1\b", text)}  # self.dropout = nn.Dropout(self.dropout)
+    return {*re.findall(r"\bself\.([a-z]\w*)", text)} - assigned | kept
 
 
 def _is_called(subject: Subject, name: str) -> bool:
