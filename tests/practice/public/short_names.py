@@ -119,7 +119,7 @@ PROGRAMS = (
     Program("MLP", "feed_forward", ITEMS_AS_ATTRIBUTES, (("self.down(nn.functional.gelu(self.up(x)))", "self.down(self.up(x))"),)),
     Program("sample_next", "sample", GREEDY_BY_DEFAULT, (("argmax(dim=-1)", "argmin(dim=-1)"),)),
     Program("MultiHeadSelfAttention", "self_attention", MERGED_BY_A_LAYER, (("softmax(dim=2)", "softmax(dim=1)"),)),
-    Program("SelfAttention", "self_attention", FLAG_OF_EMBEDDINGS, (("(q, k, v)", "(q, v, k)"),)),
+    Program("SelfAttention", "self_attention", FLAG_OF_EMBEDDINGS, (("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(x.shape)"),)),
     Program(
         "attend", "scaled_dot_product_attention", ATTEND, (("(keep, scores, -np.inf)", "(keep, -np.inf, scores)"), ("** -0.5", "** -1"))
     ),
