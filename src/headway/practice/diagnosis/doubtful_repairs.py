@@ -42,16 +42,20 @@ def proves_nothing(repair: Repair, trial: Trial, exercise_name: str) -> bool:
 
 def _is_of_steps_taken(repair: Repair, call: Call) -> bool:
     """Return True for a change of what ends a descent early, `< epsilon`, or that takes one element of the record that it returns: `history[2]`."""
-    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
     return any(
         re.search(r"< *\w*(eps|tol)\w*\b", old)
         or (re.fullmatch(rf"{re.escape(old)}\[-?\d+\]", new) and re.fullmatch(r"\w*(hist|record|path|log)\w*", old))
-        for old, new in edits
+        for old, new in _replacements(repair, call)
     )
 
 
 def _attribute_errors(trial: Trial) -> list[AttributeError]:
     return [each.error for each in trial.answers if isinstance(each, Raised) and isinstance(each.error, AttributeError)]
+
+
+def _replacements(repair: Repair, call: Call) -> list[tuple[str, str]]:
+    """Return the text that each edit of a repair replaces, with what it puts in its place."""
+    return [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
 
 
 def _before_and_after(repair: Repair, call: Call) -> tuple[str, str]:
@@ -72,8 +76,7 @@ def _replaces_layer(repair: Repair, call: Call) -> bool:
     """Return True if a repair of a layer puts one of a library in place of one of the file that takes more arguments: its sizes say that it is another part."""
     if not isinstance(call, InstanceCall):
         return False
-    edits = [(replaced_text(call.subject.text, each), each.replacement) for each in repair.edits if each.cell is None]
-    return any(puts_other_layer(old, new, call.subject.module) for old, new in edits)
+    return any(puts_other_layer(old, new, call.subject.module) for old, new in _replacements(repair, call))
 
 
 def puts_other_layer(old: str, new: str, module: object) -> bool:

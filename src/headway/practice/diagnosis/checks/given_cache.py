@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headway.practice.diagnosis.adapters.given_caches import GivenCache, given_caches
-from headway.practice.diagnosis.calls.binding import TABLE
-from headway.practice.diagnosis.calls.conventions import encoded_for
 from headway.practice.diagnosis.checks import continuing
 from headway.practice.diagnosis.checks.continuing import ATTENTIONS, TOLERANCE, differing_cause, raising_cause, sequence_output
-from headway.practice.diagnosis.checks.own_cache import START, is_plain, new_instance, positions_of, sequence
+from headway.practice.diagnosis.checks.own_cache import (
+    LATER,
+    START,
+    new_instance,
+    positions_of,
+    sliced_arguments,
+    whole_pass,
+    with_own_rotation,
+)
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.classes.method_binding import call_parameters
@@ -22,9 +27,6 @@ from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
-
-LATER = 2
-"""Positions that are given one at a time after the others."""
 
 MakeCache = Callable[[Callable[[Any], Any], int], GivenCache]
 
@@ -46,8 +48,7 @@ def given_cache_cause(trial: Trial) -> Cause | Message | None:
     starts = [each.name for each in taken if re.fullmatch(f"{START}|{continuing.START}", each.name)]
     source = call.subject.used_source or call.subject.own_source
     outcomes: list[bool | Exception] = []
-    for is_unrotated in (False, True) if call.construction.is_unrotated else (False,):
-        rotated = replace(call, construction=replace(call.construction, is_unrotated=is_unrotated))
+    for rotated in with_own_rotation(call):
         for make in given_caches(call.subject.module, call.subject.text, source, name):
             found, note = _outcomes(trial, rotated, _Use(make, name, starts))
             if any(each is True for each in found):
@@ -95,34 +96,20 @@ class _Use:
 
 def _outcomes(trial: Trial, call: InstanceCall, use: _Use) -> tuple[list[bool | Exception], Message | None]:
     """Return whether the last position is right, or exceptions, for each way of passes, and a note if several positions at once are wrong."""
-    for probe in filter(is_plain, trial.probes):
-        try:
-            arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
-            whole = sequence_output(call.continued(new_instance(call, arguments), arguments))
-        except Exception:  # another rank
-            continue
-        length = sequence(probe.inputs).shape[-2]
-        several = [length - LATER, length]
-        ways = ([length - LATER, *range(length - LATER + 1, length + 1)], [*range(1, length + 1)])
-        found: list[bool | Exception] = []
-        for sliced in _sliced(call):
-            outcomes = [each for ends in ways if (each := _compared(use.last(call, arguments, sliced, ends), whole)) is not None]
-            if any(each is True for each in outcomes):
-                is_noted = _compared(use.last(call, arguments, sliced, several), whole) is False
-                return outcomes, TEXTS["one_position_at_a_time"] if is_noted else None
-            found += outcomes
-        return found, None
-    return [], None
-
-
-def _sliced(call: InstanceCall) -> Iterator[list[str]]:
-    """Yield the names of the arguments of which each pass has its own positions: with the tables of angles, and without them."""
-    role_of = call.construction.forward.role_of
-    tables = [name for name, role in role_of.items() if role.name.startswith(TABLE)]
-    sequences = [name for name, role in role_of.items() if role.name == "x"]
-    yield [*sequences, *tables]
-    if tables:
-        yield sequences
+    passed = whole_pass(trial, call)
+    if passed is None:
+        return [], None
+    arguments, whole, length = passed
+    several = [length - LATER, length]
+    ways = ([length - LATER, *range(length - LATER + 1, length + 1)], [*range(1, length + 1)])
+    found: list[bool | Exception] = []
+    for sliced in sliced_arguments(call, ("x",)):
+        outcomes = [each for ends in ways if (each := _compared(use.last(call, arguments, sliced, ends), whole)) is not None]
+        if any(each is True for each in outcomes):
+            is_noted = _compared(use.last(call, arguments, sliced, several), whole) is False
+            return outcomes, TEXTS["one_position_at_a_time"] if is_noted else None
+        found += outcomes
+    return found, None
 
 
 def _compared(last: Any, whole: Any) -> bool | Exception | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -37,8 +38,8 @@ def own_cache_cause(trial: Trial) -> Cause | None:
     start = start_of(call)
     if start is None or not keeps_keys(call.subject.used_source):
         return None
-    for is_unrotated in (False, True) if call.construction.is_unrotated else (False,):
-        outcomes = [*_outcomes(trial, replace(call, construction=replace(call.construction, is_unrotated=is_unrotated)), start)]
+    for rotated in with_own_rotation(call):
+        outcomes = [*_outcomes(trial, rotated, start)]
         if any(each is True for each in outcomes):
             return None
         if any(each is False for each in outcomes):
@@ -64,24 +65,46 @@ def start_of(call: InstanceCall) -> str | None:
 
 def _outcomes(trial: Trial, call: InstanceCall, start: str) -> Iterator[bool | Exception]:
     """Yield whether the last position is right, or an exception, with tables of the given positions alone and with whole tables."""
-    for probe in filter(is_plain, trial.probes):
+    found = whole_pass(trial, call)
+    if found is None:
+        return
+    arguments, whole, length = found
+    for sliced in sliced_arguments(call, ("x", "query", "key", "value")):
         try:
+            last = _last(call, arguments, sliced, start, length)
+        except Exception as error:
+            yield error
+        else:
+            yield last.shape[:-2] == whole.shape[:-2] and is_same(last[..., -1, :], whole[..., -1, :], TOLERANCE)
+
+
+def with_own_rotation(call: InstanceCall) -> Iterator[InstanceCall]:
+    """Yield a call with the rotary positions of the class, and without them if it is judged without them."""
+    for is_unrotated in (False, True) if call.construction.is_unrotated else (False,):
+        yield replace(call, construction=replace(call.construction, is_unrotated=is_unrotated))
+
+
+def whole_pass(trial: Trial, call: InstanceCall) -> tuple[Mapping[str, Any], numpy.ndarray, int] | None:
+    """Return the arguments of the first plain probe that a call takes, the output for all positions at once, and their number; None without one."""
+    for probe in filter(is_plain, trial.probes):
+        with suppress(Exception):  # another rank
             arguments = call.arguments(encoded_for(call, trial.conventions, probe.inputs) or {})
             whole = sequence_output(call.continued(new_instance(call, arguments), arguments))
-        except Exception:  # another rank
-            continue
-        length = sequence(probe.inputs).shape[-2]
-        role_of = call.construction.forward.role_of
-        tables = [name for name, role in role_of.items() if role.name.startswith(TABLE)]
-        sequences = [name for name, role in role_of.items() if role.name in ("x", "query", "key", "value")]
-        for sliced in ([*sequences, *tables], sequences) if tables else (sequences,):
-            try:
-                last = _last(call, arguments, sliced, start, length)
-            except Exception as error:
-                yield error
-            else:
-                yield last.shape[:-2] == whole.shape[:-2] and is_same(last[..., -1, :], whole[..., -1, :], TOLERANCE)
-        return
+            return arguments, whole, sequence(probe.inputs).shape[-2]
+    return None
+
+
+def sliced_arguments(call: InstanceCall, names: Collection[str]) -> Iterator[list[str]]:
+    """Yield the names of the arguments of which each pass has its own positions: with the tables of angles, and without them.
+
+    names   roles of the sequences
+    """
+    role_of = call.construction.forward.role_of
+    tables = [name for name, role in role_of.items() if role.name.startswith(TABLE)]
+    sequences = [name for name, role in role_of.items() if role.name in names]
+    yield [*sequences, *tables]
+    if tables:
+        yield sequences
 
 
 def _last(call: InstanceCall, arguments: Mapping[str, Any], sliced: Collection[str], start: str, length: int) -> numpy.ndarray:
