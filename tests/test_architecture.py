@@ -60,7 +60,7 @@ PRACTICE = {
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 
 
-DIAGNOSIS = ("reading", "calls", "classes", "adapters", "checks", "explain", "repair")
+DIAGNOSIS = ("reading", "calls", "classes", "adapters", "checks", "explain", "outcomes", "repair")
 """The packages of the diagnosis: each imports earlier ones only, and none the modules that connect them."""
 
 

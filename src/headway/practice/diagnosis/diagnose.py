@@ -8,70 +8,34 @@ the first element that differs.
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from inspect import isclass
-from typing import Any
 
-import numpy
-
-from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.binding import fits_name
-from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
-from headway.practice.diagnosis.calls.compare import first_difference
-from headway.practice.diagnosis.calls.conventions import PLAIN, encoded_for, encoded_in, output_of
-from headway.practice.diagnosis.checks.continuing import cache_cause
-from headway.practice.diagnosis.checks.defaults import default_cause
-from headway.practice.diagnosis.checks.given_cache import given_cache_cause
-from headway.practice.diagnosis.checks.initial import has_other_initial_weights, zero_start_cause
 from headway.practice.diagnosis.checks.made_in_call import made_in_call_cause
 from headway.practice.diagnosis.checks.misplaced_arguments import misplaced_argument_cause
-from headway.practice.diagnosis.checks.model_cache import model_cache_cause
-from headway.practice.diagnosis.checks.of_text import cause_of_text
-from headway.practice.diagnosis.checks.own_cache import own_cache_cause
-from headway.practice.diagnosis.checks.repeating import (
-    NOT_REPEATABLE,
-    VARIATIONS,
-    cause_of_variation,
-    differs_when_repeated,
-    is_nothing,
-    is_repeatable,
-    may_vary,
-)
-from headway.practice.diagnosis.checks.shared_ids import shared_ids_cause
+from headway.practice.diagnosis.checks.repeating import VARIATIONS, cause_of_variation, is_repeatable, may_vary
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.checks.trials import is_endless, trials_of
-from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.classes.parts import computes_waves, likely_parts, name_note
 from headway.practice.diagnosis.explain.and_raising import with_exception
 from headway.practice.diagnosis.explain.effect_of_mask import without_disproved
 from headway.practice.diagnosis.explain.explaining import Explain, Explanation, measurable, measured, named, pairs
-from headway.practice.diagnosis.explain.failure import described_inputs, explain
-from headway.practice.diagnosis.explain.impossible import impossible, raises_in_call
-from headway.practice.diagnosis.explain.of_use import cause_of_use
-from headway.practice.diagnosis.explain.own_parts import batch_cause, own_parts_cause
-from headway.practice.diagnosis.explain.undefined import undefined
-from headway.practice.diagnosis.reading.missing import absent_constants, absent_parts
-from headway.practice.diagnosis.reading.removed import has_byte_masks
+from headway.practice.diagnosis.explain.failure import described_inputs
+from headway.practice.diagnosis.explain.impossible import raises_in_call
+from headway.practice.diagnosis.outcomes.correct import correct, ended
+from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of
+from headway.practice.diagnosis.outcomes.unexplained import lacks_local, not_understood, unexplained, without_binding
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import mark_at, unfinished_line
-from headway.practice.exercise import Convention, Exercise, Mistake, Probe
+from headway.practice.exercise import Exercise
 from headway.practice.message import EMPTY, Message
-from headway.practice.names import means
-from headway.practice.outputs import PRECISION, Raised, is_same, precision
-from headway.practice.recipes.projections import heads_around
+from headway.practice.outputs import is_same, precision
 from headway.practice.texts import Texts
-from headway.practice.verdict import Cause, Status, Verdict
+from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
-
-
-CHANGES_INPUTS = TEXTS.mistake("changes_inputs", pattern=r"[-+*/@]=|\[.*\]\s*=|\bout=|\.\w+\((\w+), [^()]*, \1\)")
-
-
-NOT_UNDERSTOOD = TEXTS["other_shapes"]
-TRY_AS = TEXTS["select_part_or_state_shapes"]
 
 STATELESS = ("adam_step",)
 """Exercises of functions that no class can be, because its state would change the output."""
@@ -91,33 +55,13 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     try:
         verdict = _diagnosed(subject, exercise)
     except SystemExit as error:  # outside of a call whose exceptions are outputs: of a constructor, of a further check
-        verdict = _ended(subject, exercise, error)
+        verdict = ended(subject, exercise, error)
     line = None if verdict.is_correct else unfinished_line(subject)
     if line is None:
         return verdict
     mark = mark_at(subject, line)
     cause = Cause("unfinished", TEXTS["unfinished"].format(line=line, mark=mark), TEXTS["write_code"].format(mark=mark), EMPTY, line=line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
-
-
-def _ended(subject: Subject, exercise: Exercise, error: SystemExit) -> Verdict:
-    return Verdict(subject.name, exercise.name, subject.line, "could not run", (explain(error, subject),), title=exercise.title)
-
-
-ENDS = r"\b(exit|quit)\("
-"""Pattern of the source of a subject that may end the process."""
-
-
-def _end_of_process(subject: Subject, trial: Trial) -> SystemExit | None:
-    """Return the exception with which a subject ends the process for a probe that it takes under no convention of its inputs; None without one."""
-    if re.search(ENDS, subject.used_source or subject.code) is None:
-        return None
-    for probe in (each for each in trial.exercise.kept_probes if trial.call.fits(each.inputs)):
-        for conventions in (trial.conventions, ()):
-            answer = output_of(trial.call, conventions, probe.inputs)
-            if isinstance(answer, Raised) and isinstance(answer.error, SystemExit):
-                return answer.error
-    return None
 
 
 def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
@@ -196,7 +140,7 @@ def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
     closest = _closest(trials)
     narrower = [trial.without_refused() for trial in closest]
     right = _first_right([*closest, *narrower, *(trial.within_branches() for trial in narrower)])
-    return None if right is None else _correct(subject, exercise, right)
+    return None if right is None else correct(subject, exercise, right)
 
 
 def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
@@ -208,13 +152,13 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
 
 def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> Verdict:
     if not trials:
-        return _without_binding(subject, exercise)
+        return without_binding(subject, exercise)
     if not is_repeatable(trials):
         has_no_model = exercise.name == "generate" and not trials[0].call.binding.takes("model")  # it has none to ask
         if has_no_model or (trials[0].call.is_instance and not may_vary(subject)):  # it is a new instance that varies
-            return _not_understood(subject, exercise, trials[0], None)
-        cause = made_in_call_cause(subject) or _behavior_cause(subject, cause_of_variation(trials))
-        return _verdict(subject, exercise, "wrong", trials[0], causes=(cause,))
+            return not_understood(subject, exercise, trials[0], None)
+        cause = made_in_call_cause(subject) or behavior_cause(subject, cause_of_variation(trials))
+        return verdict_of(subject, exercise, "wrong", trials[0], causes=(cause,))
     trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)
@@ -222,18 +166,18 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     for considered, ways in [(trials, alone), *([(narrower, alone)] if is_narrower else []), (narrower, (pairs,))]:
         right = _first_right(considered) or _first_right(each.within_branches() for each in considered)
         if right is not None:
-            return _correct(subject, exercise, right)
+            return correct(subject, exercise, right)
         compared = [each for each in considered if not any(convention.leaves_out for convention in each.conventions)]
         choices = [compared, considered] if 0 < len(compared) < len(considered) else [considered]
         found = next(filter(None, (_unopposed(_explained(subject, chosen, way), trials) for chosen in choices for way in ways)), None)
         if found and (endless := _endless_instead(trials, found)) is not None:
-            return _unexplained(subject, exercise, endless)
+            return unexplained(subject, exercise, endless)
         if found:
             return _wrong(subject, exercise, found)
     # For inputs that it need not support, a correct function may return another shape, or wrong numbers if a caution says so.
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
-        return _correct(subject, exercise, right)
+        return correct(subject, exercise, right)
     fewer = itertools.chain(_without_optional(trials), _without_optional(narrower), [_without_misshapen(narrower)])
     found = _unopposed(_without_some_probes(subject, fewer, alone) or with_exception(subject, narrower, alone), trials)
     if found:
@@ -241,12 +185,12 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     supported = [trial.without_refused_kinds() for trial in trials]
     of_operand = next((each for each in (trial.of_rejected_operand() for trial in supported) if each is not None), None)
     if of_operand is not None:
-        return _unexplained(subject, exercise, of_operand)
+        return unexplained(subject, exercise, of_operand)
     open_ones = [trial for trial in supported if trial.num_matching() < len(trial.probes)] or [trials[0]]
     closest = _least_raised(open_ones)
     undefined = [trial for trial in closest if trial.raises_only((NameError,))]  # another call may have ended before the name was read
-    lacking = [trial for trial in closest if any(map(_lacks_local, trial.answers))]
-    verdict = _unexplained(subject, exercise, (undefined or lacking or closest)[0])
+    lacking = [trial for trial in closest if any(map(lacks_local, trial.answers))]
+    verdict = unexplained(subject, exercise, (undefined or lacking or closest)[0])
     misplaced = misplaced_argument_cause(subject) if verdict.status == "unknown" else None
     return verdict if misplaced is None else replace(verdict, status="wrong", causes=(misplaced,), difference=None)
 
@@ -333,7 +277,7 @@ def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -
     found = without_disproved(found)
     causes = tuple({each.cause.name: each for each in reversed(found)}.values())[::-1]
     trial = _simplest(found)
-    verdict = _verdict(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))
+    verdict = verdict_of(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))
     return verdict if len(causes) == 1 else replace(verdict, notes=(*verdict.notes, _what_tells_apart(exercise, causes[0], causes[1])))
 
 
@@ -377,228 +321,3 @@ def _without_misshapen(trials: Sequence[Trial]) -> list[Trial]:
         for trial, kept in fewer
         if 1 < len(kept.probes) < len(trial.probes) and kept.has_answers and not kept.matches() and not _is_misread(kept)
     ]
-
-
-def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """Return the verdict for correct outputs, after checks of the heads, modified inputs, gradients and half precision."""
-    if (ending := _end_of_process(subject, trial)) is not None:
-        return _ended(subject, exercise, ending)
-    if _has_one_head_only(exercise, trial):
-        cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
-        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    absent = absent_parts(subject)
-    of_itself = next((name for name in absent if means(name, exercise.name)), None)
-    if of_itself is not None:
-        says = TEXTS["own_part_absent"].format(name=of_itself)
-        cause = Cause("raises_ModuleNotFoundError", says, TEXTS["add_file"], EMPTY, line=subject.line_of(rf"\b{of_itself}\b"))
-        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    lacking = missing_field(subject)
-    if lacking is not None:
-        says = TEXTS["config_lacks_field"].format(config=lacking[0], field=lacking[1])
-        cause = Cause(
-            "not_understood", says, TEXTS["add_field"].format(field=lacking[1]), EMPTY, line=subject.line_of(rf"\b{lacking[1]}\b")
-        )
-        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
-    if trial.call.has_changed_inputs and not _may_write(exercise, trial):
-        return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
-    gradient_note, half_note = _precise_notes(exercise, trial)
-    if isinstance(gradient_note, Cause):
-        return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
-    of_batch = batch_cause(trial)
-    if of_batch is not None:
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_batch,))
-    of_parts = own_parts_cause(trial)
-    if of_parts is not None:
-        return _verdict(subject, exercise, "could not run", trial, causes=(of_parts,))
-    of_text = default_cause(subject, exercise) or cause_of_text(subject) or zero_start_cause(exercise, trial)
-    if of_text is not None:
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_text,))
-    of_cache = cache_cause(trial) or given_cache_cause(trial) or own_cache_cause(trial) or model_cache_cause(trial)
-    of_use = of_cache if isinstance(of_cache, Cause) else cause_of_use(trial)
-    if of_use is not None:
-        shown = replace(trial, refused=()) if of_use.name.startswith("raises_") else trial  # what it refuses may be the mistake
-        return _verdict(subject, exercise, "wrong", shown, causes=(of_use,))
-    verdict = _verdict(subject, exercise, "correct", trial)
-    writes = [TEXTS["writes_into_inputs"]] if trial.call.has_changed_inputs else []
-    writes += [TEXTS["byte_masks"]] if has_byte_masks(subject.used_source) else []
-    writes += [TEXTS["needs_mask"]] if trial.needs_mask else []
-    writes += [TEXTS["parts_absent"].format(names=", ".join(absent))] if absent else []
-    ids = ", ".join(f"{name} = {value}" for name, value in absent_constants(subject).items())
-    writes += [TEXTS["ids_absent"].format(ids=ids)] if ids else []
-    initial = [TEXTS["initial_weights"]] if has_other_initial_weights(exercise, trial) else []
-    remarks = [
-        *writes,
-        *initial,
-        *_cautions(subject, trial),
-        *(each for each in (gradient_note, half_note, of_cache) if isinstance(each, Message)),
-    ]
-    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
-
-
-def _may_write(exercise: Exercise, trial: Trial) -> bool:
-    """Return True if a function may write into its inputs, as one of this exercise or under its conventions."""
-    return exercise.may_write or any(convention.may_write for convention in trial.conventions)
-
-
-def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
-    """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
-    body = trial.call.subject.own_source.partition("\n")[2]
-    takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
-    takes_heads = takes_heads and re.search(r"head|\bh\b", body, re.IGNORECASE) is not None
-    return takes_heads and any(map(_has_heads, exercise.probes())) and not any(map(_has_heads, trial.probes))
-
-
-def _has_heads(probe: Probe) -> bool:
-    """Return True for a probe of several heads, and for one of a single head of several."""
-    inputs = probe.inputs
-    return bool(inputs.get("num_heads", 1) > 1) or ("query_weight" in inputs and heads_around(inputs) > 1)
-
-
-def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:
-    """Return a cause or note about gradients, and a note on half precision, for a function of a library that has them."""
-    from headway.practice.diagnosis.checks.derivatives import derivative_cause
-    from headway.practice.diagnosis.checks.gradients import gradient_cause
-    from headway.practice.diagnosis.checks.half_precision import half_precision_note
-    from headway.practice.diagnosis.checks.own_gradients import own_gradient_cause
-
-    if not exercise.is_trained_through or trial.call.subject.has_definitions:
-        return None, None
-    probes = sorted(trial.probes, key=lambda probe: (-len(probe.inputs), -num_numbers(probe.inputs)))
-    choices = [encoded_for(trial.call, trial.conventions, probe.inputs) for probe in probes]
-    derivative = derivative_cause(trial.call)
-    of_class = derivative if isinstance(derivative, Cause) else None
-    own = of_class if derivative else own_gradient_cause(trial.call, [each for each in choices if each is not None])
-    encoded = choices[0]
-    if trial.call.is_wide or encoded is None:
-        return own, None
-    found = own or gradient_cause(trial.call, encoded, may_write=_may_write(exercise, trial))
-    if isinstance(found, Cause) and hasattr(trial.call.subject.value, "__headway_backward__"):
-        found = replace(found, fix=TEXTS["fix_backward"], line=trial.call.subject.line_of(r"def backward"))
-    return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
-
-
-def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
-    """Yield the cautions of probes for which a correct function returns wrong outputs."""
-    for probe in trial.exercise.probes():
-        encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
-        if probe.caution is None or encoded is None or not trial.call.fits(encoded) or (_is_half(probe) and trial.call.is_wide):
-            continue
-        answer = output_of(trial.call, trial.conventions, probe.inputs)
-        tolerance = max(precision(answer), PRECISION["float16"] if _is_half(probe) else 0.0)
-        if not isinstance(answer, Raised) and not is_same(answer, trial.expected(probe), tolerance):
-            yield probe.caution
-
-
-def _is_half(probe: Probe) -> bool:
-    return any(isinstance(value, numpy.ndarray) and value.dtype == numpy.float16 for value in probe.inputs.values())
-
-
-def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
-    """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
-    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern()))
-
-
-def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, difference: Message | None) -> Verdict:
-    """Return the verdict on a subject whose outputs have another form throughout: its convention is in doubt."""
-    cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
-    return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=difference)
-
-
-def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """Return the verdict without a known mistake: the exception if one was raised, else the first difference."""
-    of_ids = shared_ids_cause(trial)
-    if of_ids is not None:
-        return _verdict(subject, exercise, "wrong", trial, causes=(of_ids,))
-    for probe, answer in sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: not _lacks_local(pair[1])):
-        expected = trial.expected(probe)
-        if trial.is_same(probe, answer):  # a division by 0 that the caller has to avoid raises as it may
-            continue
-        if isinstance(answer, Raised):
-            return _verdict(subject, exercise, "could not run", trial, causes=(explain(answer.error, subject, probe),))
-        if is_nothing(answer) and returns_value(subject) and any(each.decode is not PLAIN.decode for each in trial.conventions):
-            return _not_understood(subject, exercise, trial, None)  # an output of another form
-        if is_nothing(answer):
-            says = TEXTS["returns_nothing"]
-            fix = TEXTS["return_result"]
-            return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, EMPTY),))
-        if isinstance(answer, numpy.ndarray) and isinstance(expected, numpy.ndarray) and answer.shape != expected.shape:
-            shapes = TEXTS["shape_differs"].format(
-                shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
-            )
-            if not trial.num_matching() and (trial.call.is_instance or numpy.ndim(answer) != numpy.ndim(expected)):
-                return _not_understood(subject, exercise, trial, shapes)
-            return _verdict(subject, exercise, "unknown", trial, difference=shapes)
-        difference = first_difference(answer, expected, precision(answer))
-        if isinstance(expected, numpy.ndarray) and not isinstance(answer, numpy.ndarray) and not trial.num_matching():
-            return _not_understood(subject, exercise, trial, difference)
-        return _verdict(subject, exercise, "unknown", trial, difference=difference)
-    return _not_understood(subject, exercise, trial, None)  # the definition raises as well
-
-
-def _lacks_local(answer: Any) -> bool:
-    """Return True for the exception of a variable that some path does not assign, which no inputs excuse."""
-    return isinstance(answer, Raised) and isinstance(answer.error, UnboundLocalError)
-
-
-def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights."""
-    for library in libraries_for(subject):
-        for call in calls_of(subject, exercise, library):
-            probes = exercise.probes() if call.binding.role_of else exercise.probes()[:1]  # every call without operands is the same
-            if any(differs_when_repeated(call, probe.inputs) for probe in probes):
-                cause = _behavior_cause(subject, NOT_REPEATABLE)
-                return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
-    return _cannot_be_called(subject, exercise)
-
-
-def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
-    lacking = undefined(subject) or impossible(subject)
-    if lacking is not None:
-        return Verdict(subject.name, exercise.name, subject.line, "wrong", (lacking,), title=exercise.title)
-    taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
-    known = ", ".join(role.name for role in exercise.roles)
-    says = TEXTS["parameters"].format(taken=taken, known=known)
-    fix = TEXTS["name_them"]
-    cause = Cause("parameters", says, fix, EMPTY, line=subject.line)
-    return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
-
-
-def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Convention]) -> bool:
-    """Return True if a convention changes any input or output; a named default counts only if the verdict is correct."""
-    if any(convention is group[0] for group in trial.exercise.conventions):
-        return convention not in usual
-    is_said = any(encoded_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
-    return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
-
-
-def _verdict(subject: Subject, exercise: Exercise, status: Status, trial: Trial, **found: Any) -> Verdict:
-    refused = {probe.beyond.en: probe.beyond for probe in trial.refused if probe.beyond}
-    usual = (
-        () if status == "correct" else tuple(group[0] for group in exercise.conventions)
-    )  # the default convention is noted only for correct functions
-    notes = (
-        ()
-        if status == "could not run"
-        else (
-            *(
-                convention.name
-                for convention in trial.conventions
-                if convention.name is not None and _is_in_effect(convention, trial, usual)
-            ),
-            *trial.call.notes,
-            *(() if trial.num_axes is None else (TEXTS["branches"].format(most=trial.num_axes),)),
-            *(() if trial.decimals is None else (TEXTS["rounds"].format(decimals=trial.decimals),)),
-            *(TEXTS["not_judged"].format(beyond=beyond) for beyond in refused.values() if beyond.en),
-        )
-    )
-    return Verdict(
-        subject.name,
-        exercise.name,
-        subject.line,
-        status,
-        notes=notes,
-        title=exercise.title,
-        conventions=trial.conventions,
-        trial=trial,
-        **found,
-    )

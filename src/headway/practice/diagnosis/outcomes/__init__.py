@@ -1,0 +1,1 @@
+"""Verdicts made from the trials of a subject."""
