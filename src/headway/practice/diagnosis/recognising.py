@@ -308,7 +308,18 @@ def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Seque
             return each
         if close > most and (close >= UNDERSTOOD or (each in likely and not subject.is_private)):
             best, most = each, close
+    if best is not None and best in likely and not most and not trials_of(subject, best):
+        return next((each for each in possible if _is_explained(subject, each)), best)
     return best
+
+
+def _is_explained(subject: Subject, exercise: Exercise) -> bool:
+    """Return True if a known mistake explains the outputs of a subject, where the part that its name means cannot even be called."""
+    try:
+        verdict = diagnose(subject, exercise)
+    except Exception:  # reported when the subject is judged
+        return False
+    return verdict.status == "wrong" and bool(verdict.causes)
 
 
 def _likeliest(subject: Subject, likely: Sequence[Exercise]) -> Exercise:

@@ -22,7 +22,10 @@ ROLES = Roles("linear_regression", "descent")
 def recipe(
     steps: Any, features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
 ) -> Any:
-    """The definition in the steps of the loop, and: intercept, residual, average, slope, solved. An intercept is the last element of the output."""
+    """The definition in the steps of the loop, and: intercept, residual, average, slope, solved, order.
+
+    An intercept is the last element of the output.
+    """
     width = features.shape[1]
     point = numpy.zeros(width) if start is None else start
     if start_bias is not None or steps.intercept():
@@ -33,7 +36,7 @@ def recipe(
         residual = steps.residual(features, theta, targets)
         return steps.slope(features, residual, width) * steps.average(features, width)
 
-    return steps.solved(descend(steps, point, slope, learning_rate, num_steps), features, targets)
+    return steps.order(steps.solved(descend(steps, point, slope, learning_rate, num_steps), features, targets), width)
 
 
 def definition(
@@ -78,11 +81,17 @@ def _weights_first(point: Any, gradient: Any, rate: float, slope: Any) -> Any:
     return moved
 
 
+def _exchanged(point: Any, width: int) -> Any:
+    """Return an intercept as the first weight, and the last weight as the intercept."""
+    return numpy.roll(point, 1) if numpy.ndim(point) == 1 and len(point) > width else point
+
+
 OWN = (
     TEXTS.mistake("not_averaged", average=lambda features, width: 1.0),
     TEXTS.mistake("averaged_over_features", average=lambda features, width: 1 / width),
     TEXTS.mistake("bias_not_updated", slope=_without_bias),
     TEXTS.mistake("bias_after_weights", move=_weights_first),
+    TEXTS.mistake("intercept_among_weights", order=_exchanged),
     TEXTS.mistake("features_not_in_gradient", slope=lambda features, residual, width: numpy.full(features.shape[1], residual.sum())),
     TEXTS.mistake("targets_not_used", residual=lambda features, theta, targets: features @ theta),
     TEXTS.mistake("weights_not_used", residual=lambda features, theta, targets: -targets),
@@ -160,9 +169,17 @@ def _with_intercept(answer: Any, inputs: Inputs) -> Any:
     return answer
 
 
+def _ends_with_number(answer: Any) -> bool:
+    """Return True for an array and a number, as of `theta[:-1], theta[-1]`: the number is the intercept."""
+    if not (isinstance(answer, tuple) and len(answer) > 1):
+        return False
+    return numpy.size(answer[0]) > 1 or numpy.ndim(answer[0]) > numpy.ndim(answer[1])
+
+
 def _intercept_first(answer: Any, inputs: Inputs) -> Any:
+    is_last = _ends_with_number(answer)
     answer = _with_intercept(answer, inputs)
-    return numpy.roll(answer, -1) if isinstance(answer, numpy.ndarray) and answer.ndim == 1 else answer
+    return numpy.roll(answer, -1) if isinstance(answer, numpy.ndarray) and answer.ndim == 1 and not is_last else answer
 
 
 RETURNS_NO_INTERCEPT = r"(?i)\A(?![\s\S]*\breturn\b[^\n]*, *([\w.]+\()?(self\.)?_?(b|bias|intercept)_?\b)"

@@ -60,10 +60,32 @@ MISTAKES = (
     TEXTS.mistake(
         "last_gradient_returned", finish=lambda points, used, slope: used[-1] if used else slope(points[-1]), said_as="gradient_returned"
     ),
+    TEXTS.mistake("path_of_one_array", finish=lambda points, used, slope: _at_the_end(points)),
     TEXTS.mistake(
         "last_change_returned", finish=lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]
     ),
 )
+
+
+def _at_the_end(points: Any) -> Any:
+    """Return the last point twice, as a path of it alone is decoded; a path of one step has no other points."""
+    return numpy.stack([points[-1]] * 2) if len(points) > MANY_STEPS else points[-1]
+
+
+MANY_STEPS = 2
+"""Number of steps from which on the points of a path differ."""
+
+
+def point_before_path(answer: Any, inputs: Inputs) -> Any:
+    """Return the point of a tuple of it and more; the point twice if it is followed by a path in which every later point is the last."""
+    point = first_of_tuple()(answer, inputs)
+    if not (isinstance(answer, tuple) and len(answer) == 2 and answer[0] is point and isinstance(point, numpy.ndarray)):
+        return point
+    path, num_steps = answer[1], inputs["num_steps"]
+    if not isinstance(path, numpy.ndarray | list | tuple) or len(path) not in (num_steps, num_steps + 1) or num_steps < MANY_STEPS:
+        return point
+    is_last = [isinstance(each, numpy.ndarray | numpy.generic) and numpy.array_equal(each, point) for each in path[-num_steps:]]
+    return numpy.stack([point] * 2) if all(is_last) else point
 
 
 def last_of_path(answer: Any, inputs: Inputs) -> Any:
@@ -72,7 +94,7 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
 
 
 RETURNS: Sequence[Convention] = optional(
-    Convention(TEXTS["more_than_point"], decode=first_of_tuple()), Convention(TEXTS["whole_path"], decode=last_of_path)
+    Convention(TEXTS["more_than_point"], decode=point_before_path), Convention(TEXTS["whole_path"], decode=last_of_path)
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from headway.practice.diagnosis.classes.children import METHODS
 from headway.practice.diagnosis.reading.subject import Subject, definitions, parsed
@@ -31,6 +31,9 @@ def unused_value_cause(subject: Subject) -> Cause | None:
     else:
         held, functions = set(), [tree] if isinstance(tree, ast.FunctionDef) else []
     for function in functions:
+        for name, value in _overwritten(function, held):
+            says = TEXTS["value_overwritten"].format(name=name, code=ast.unparse(value))
+            return Cause("value_unused", says, TEXTS["read_the_value"].format(name=name), EMPTY, line=value.lineno)
         for name, value in _unread(function):
             is_of_weights = any(is_of_self(node) and node.attr in held for node in ast.walk(value))
             if is_of_weights or (re.search(OF_LOSS, name) and _is_computed(value)):
@@ -61,6 +64,40 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
         match node:
             case ast.Assign([ast.Name(name)], value) if name not in read | outer and not name.startswith("_"):
                 yield name, value
+
+
+def _overwritten(function: ast.FunctionDef, held: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names to which a function assigns the output of layers and then, before anything reads it, another value; with that value.
+
+    held   attributes of the class that hold weights
+    """
+    of_weights: set[str] = set()
+    unread: set[str] = set()
+    for statement in function.body:
+        match statement:
+            case ast.Assign([ast.Name(name)], value):
+                read = {each.id for each in names_in(ast.Load, value)}
+                if name in unread - read:
+                    yield name, value
+                unread -= read
+                if read & of_weights or any(_is_layer(node, held) for node in ast.walk(value)):
+                    of_weights.add(name)
+                    unread.add(name)
+                else:
+                    of_weights.discard(name)
+                    unread.discard(name)
+            case _:
+                unread -= {each.id for each in (*names_in(ast.Load, statement), *names_in(ast.Store, statement))}
+
+
+def _is_layer(node: ast.AST, held: Collection[str]) -> bool:
+    """Return True for the call of a layer: `self.up(x)`, or `nn.Dense(width)(x)` in a module of Flax."""
+    match node:
+        case ast.Call(func=ast.Attribute() as layer) if is_of_self(layer):
+            return layer.attr in held
+        case ast.Call(func=ast.Call(func=made)):
+            return re.search(HOLDS_WEIGHTS, ast.unparse(made)) is not None
+    return False
 
 
 def _is_computed(value: ast.expr) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import inspect
 import re
@@ -82,8 +83,31 @@ def tree_read(
     root = Node()
     _Reader(module, root, 0).read(function, {parameter: ()}, {name: str(value) for name, value in keys.items()})
     root = root.simplified()
+    _add_unread(root, _file_source(function))
     _give_fields(root, _annotation(function, parameter), module)
     return root
+
+
+FIRST_NORM = r"(\w*(?:ln|norm)_?)1"
+"""Pattern of the key of the first norm of a block."""
+
+
+def _add_unread(node: Node, text: str) -> None:
+    """Add the second norm next to the first if the file names it and nothing reads it, as where a block uses its first norm twice."""
+    for child in node.children.values():
+        _add_unread(child, text)
+    for key in [*node.children]:
+        first = re.fullmatch(FIRST_NORM, key)
+        second = f"{first[1]}2" if first else key
+        if second not in node.children and re.search(rf"\b{re.escape(second)}\b", text):
+            node.children[second] = copy.deepcopy(node.children[key])
+
+
+def _file_source(function: Callable[..., Any]) -> str:
+    try:
+        return "".join(inspect.findsource(function)[0])
+    except (OSError, TypeError):
+        return ""
 
 
 def _annotation(function: Callable[..., Any], parameter: str) -> Any:

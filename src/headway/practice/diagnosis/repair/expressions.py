@@ -289,7 +289,8 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
             yield 1.25, ast.BinOp(ast.BinOp(a, ast.Mult(), d), node.op, ast.BinOp(c, ast.Mult(), b))
         case ast.BinOp(ast.BinOp(a, ast.Div(), ast.Call(root, [b], [])), ast.Add(), c):  # an eps after the parenthesis of the root
             yield 1.25, ast.BinOp(a, ast.Div(), ast.Call(root, [ast.BinOp(b, ast.Add(), c)], []))
-        case ast.BinOp(ast.List([ast.Call() as made]), ast.Mult(), number):  # the same layer in every place
+        case ast.BinOp(ast.List([ast.Call() | ast.BinOp(ast.List(), ast.Mult()) | ast.List() as made]), ast.Mult(), number):
+            # the same layer, or the same row, in every place
             of_range = ast.comprehension(ast.Name("_", ast.Store()), parsed("range(N)", {"N": number}), [], 0)
             yield 0.5, ast.ListComp(made, [of_range])
     is_whole = own is not None and own.kind == "int"

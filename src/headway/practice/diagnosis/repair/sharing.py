@@ -17,7 +17,7 @@ HELD = (ast.Attribute, ast.Subscript)
 
 
 def unshared(body: Sequence[ast.stmt], place: int, library: str) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
-    """Yield the statements of `a = b = zeros(n)` for each name alone, and those that keep a variable again with copies of it.
+    """Yield the statements of `a = b = zeros(n)` for each name alone, and those that keep a variable again, or one that changes, with copies of it.
 
     For `state["v"] = state["m"]` yield one with the value that an earlier statement gives the other, or with a copy.
     """
@@ -28,6 +28,8 @@ def unshared(body: Sequence[ast.stmt], place: int, library: str) -> Iterator[tup
     if isinstance(node, ast.Assign) and len(node.targets) > 1:
         yield COST, [node], [ast.Assign([target], copy.deepcopy(node.value)) for target in node.targets]
     kept = [_kept(each) for each in body]
+    if library in COPIES and kept[place] is not None and kept[place] in map(_changed_in_place, body):
+        yield COST, [node], [_copied(node, COPIES[library])]
     again = [number for number, name in enumerate(kept) if name is not None and name in kept[:number]]
     if library in COPIES and again and kept[place] is not None and kept[place] == kept[again[0]] and kept[place] not in kept[:place]:
         old = list(body[place : again[-1] + 1])
@@ -49,6 +51,14 @@ def _kept(statement: ast.stmt) -> str | None:
         case ast.Expr(ast.Call(ast.Attribute(attr="append"), [ast.Name(name)])):
             return name
         case ast.Assign([ast.Attribute() | ast.Subscript()], ast.Name(name)):
+            return name
+    return None
+
+
+def _changed_in_place(statement: ast.stmt) -> str | None:
+    """Return the variable that a statement changes in place, if it is an array: `point -= step`; None for others."""
+    match statement:
+        case ast.AugAssign(ast.Name(name)):
             return name
     return None
 
