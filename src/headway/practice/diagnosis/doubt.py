@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.calling import Call
 from headway.practice.diagnosis.calls.own_tensors import OWN
 from headway.practice.diagnosis.calls.wording import snake
 from headway.practice.diagnosis.checks.of_text import cause_of_unexplained
+from headway.practice.diagnosis.checks.random_starts import starts_at_random
 from headway.practice.diagnosis.checks.relative_positions import depends_on_place
 from headway.practice.diagnosis.checks.rotary_layouts import with_cause_of_layouts
 from headway.practice.diagnosis.checks.trial import Trial
@@ -35,7 +36,6 @@ from headway.practice.diagnosis.explain.undefined import is_undefined, undefined
 from headway.practice.diagnosis.guessed_fields import guesses_field
 from headway.practice.diagnosis.named_probabilities import takes_probabilities_as_logits
 from headway.practice.diagnosis.nested import BECAUSE, uses_doubted
-from headway.practice.diagnosis.random_starts import starts_at_random
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import stored_in
 from headway.practice.diagnosis.repair.text import replaced_text

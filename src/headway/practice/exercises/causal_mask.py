@@ -156,6 +156,10 @@ def _without_scores(answer: Any, inputs: Inputs) -> Any:
     return numpy.where(is_kept, 0.0, answer) if len(numpy.unique(answer[~is_kept])) <= 1 else numpy.full_like(answer, numpy.nan)
 
 
+def _positions_first(query_len: int, key_len: int) -> Any:
+    return numpy.ones((query_len, 2, 6))
+
+
 def _sequence_taken(ask: Any) -> Convention | None:
     """Return the convention of the first sequence kind that gives a mask of the right size."""
     for inputs, make in zip(_examples(), SEQUENCES, strict=False):
@@ -194,6 +198,7 @@ TAKES = optional(
     Convention(encode=_as_square, role="query_len", named="shape", source=r"\[-2:?\]"),
     Convention(TEXTS["hides_in_scores"], _as_sequence(_scores), _without_scores, role="x", named="score", without="query_len"),
     Convention(reads=_sequence_taken, role="x", without="query_len", called=r"^(?!_?(apply|add))"),
+    Convention(TEXTS["sequence_first"], _as_sequence(_positions_first), role="x", without="query_len", called="future_mask"),
     Convention(encode=_as_two_sequences, role="key_len", without="x", source=r"\b(\w*q\w*)\.(shape|size)\b[^\n]*\b\w*k\w*\.(shape|size)\b"),
 )
 """The number of queries and keys, as numbers, as a shape or as an array."""

@@ -465,6 +465,13 @@ OF_GUARDED = (
 """Source of a function without a softmax that takes the logarithm of an operand with a guard against 0, which logits do not need."""
 
 
+OF_SOFTMAX = (
+    r"\A(?=[\s\S]*\bdef \w+\(\s*(?:self, *)?(?P<given>\w+)\b[^()]*\)((?!\bdef )[\s\S])*\blog\( *(?P=given)\b)"
+    r"[\s\S]*\b(?P=given) *= *(\w+\.)*softmax\("
+)
+"""Source of a file with a function that takes the logarithm of its first operand, and with a softmax under the same name."""
+
+
 def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | None = None) -> Convention:
     says = TEXTS["probabilities_and_floor"].format(probabilities=PROBABILITIES, floor=floor)
     steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
@@ -543,6 +550,7 @@ EXERCISE = Exercise(
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
             *(_with_floor(floor, named=r"^[a-z]$", source=OF_GUARDED) for floor in (0.0, 1e-8, 1e-7)),
+            Convention(PROBABILITIES, _probabilities, role="logits", named=r"^[a-z]$", source=WITHOUT_SOFTMAX, file_source=OF_SOFTMAX),
         ),
         optional(
             Convention(reads=smoothed, source=OF_SMOOTHING),

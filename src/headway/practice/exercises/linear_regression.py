@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
-from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
+from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, RETURNS_RECORD, WHOLE_PATH, descend, last_of_record, step_length
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
@@ -176,6 +176,15 @@ def _ends_with_number(answer: Any) -> bool:
     return numpy.size(answer[0]) > 1 or numpy.ndim(answer[0]) > numpy.ndim(answer[1])
 
 
+def _last_with_intercept(answer: Any, inputs: Inputs) -> Any:
+    """Return the last weights and intercept of a record as one array, the intercept last."""
+    return _flat(_with_intercept(last_of_record(answer, inputs), inputs))
+
+
+def _last_intercept_first(answer: Any, inputs: Inputs) -> Any:
+    return _flat(_intercept_first(last_of_record(answer, inputs), inputs))
+
+
 def _intercept_first(answer: Any, inputs: Inputs) -> Any:
     is_last = _ends_with_number(answer)
     answer = _with_intercept(answer, inputs)
@@ -187,7 +196,8 @@ RETURNS_NO_INTERCEPT = r"(?i)\A(?![\s\S]*\breturn\b[^\n]*, *([\w.]+\()?(self\.)?
 
 
 def _flattened(convention: Convention) -> Convention:
-    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)), source=RETURNS_NO_INTERCEPT)
+    source = rf"{RETURNS_NO_INTERCEPT}[\s\S]*{convention.source}" if convention.source else RETURNS_NO_INTERCEPT
+    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)), source=source)
 
 
 INTERCEPT = {"intercept": lambda: True}
@@ -233,6 +243,10 @@ EXERCISE = Exercise(
                 TEXTS["also_fits_intercept"], _no_start, lambda answer, inputs: _flat(_with_intercept(answer, inputs)), steps=INTERCEPT
             ),
             Convention(TEXTS["fits_intercept"], _no_start, lambda answer, inputs: _flat(_intercept_first(answer, inputs)), steps=INTERCEPT),
+            *(
+                Convention(WHOLE_PATH, _no_start, decode, source=RETURNS_RECORD, steps=INTERCEPT)
+                for decode in (_last_with_intercept, _last_intercept_first)
+            ),
         ),
     ),
     recoveries=RECOVERIES,

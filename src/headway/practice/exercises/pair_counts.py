@@ -61,11 +61,24 @@ def _plain(answer: Any, inputs: Inputs) -> Any:
     """Return the pairs of plain numbers as keys, and lists of (pair, count) as a dict."""
     if isinstance(answer, tuple) and len(answer) > 1 and isinstance(answer[0], dict):  # counts, and places of the pairs
         answer = answer[0]
+    if isinstance(answer, numpy.ndarray) and answer.size == 0:  # an empty list of pairs
+        return {}
     if isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer):
-        answer = {tuple(each[0].tolist()) if isinstance(each[0], numpy.ndarray) else each[0]: each[1] for each in answer}
+        answer = {_key(each[0]): each[1] for each in answer}
     if not isinstance(answer, dict):
         return answer
     return {tuple(map(_number, key)) if isinstance(key, tuple) else key: count for key, count in answer.items()}
+
+
+def _key(pair: Any) -> Any:
+    """Return a pair as a key: as a tuple of numbers if it is an array or a tuple of arrays."""
+    if isinstance(pair, numpy.ndarray):
+        return tuple(pair.tolist())
+    return (
+        tuple(each.item() if isinstance(each, numpy.ndarray) and each.ndim == 0 else each for each in pair)
+        if isinstance(pair, tuple)
+        else pair
+    )
 
 
 def _number(token: Any) -> int:

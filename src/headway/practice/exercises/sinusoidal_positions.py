@@ -218,6 +218,26 @@ def _of_one_position(ask: Ask) -> Convention | None:
     return Convention(TEXTS["takes_one_position"], encode=last, decode=table) if is_row else None
 
 
+def _channels_first(inputs: Inputs) -> Inputs | None:
+    x = inputs.get("x")
+    if x is None:
+        return inputs
+    return inputs | {"x": x.swapaxes(1, 2)} if x.ndim == 3 else None
+
+
+def _channels_last(answer: Any, inputs: Inputs) -> Any:
+    x = inputs.get("x")
+    return answer.swapaxes(1, 2) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+
+
+EXCHANGES_CHANNELS = r"\.(permute\(0, *2, *1\)|transpose\((1, *2|2, *1|-1, *-2|-2, *-1)\)|swapaxes\((1, *2|2, *1|-1, *-2|-2, *-1)\))"
+CHANNELS_FIRST = (
+    rf"\bdef (forward|__call__)\(self, *(?P<x>\w+)\b[^\n]*:((?!\n *def )[\s\S])*\b(?P=x){EXCHANGES_CHANNELS}"
+    rf"((?!\n *def )[\s\S])*{EXCHANGES_CHANNELS}"
+)
+"""Pattern of a layer that exchanges the last two axes of its input, and again those of its output."""
+
+
 _SEQUENCE_FIRST = partial(Convention, TEXTS["sequence_first"], encode=_rows_first, decode=_batch_first, role="x")
 
 SHAPE_OF_BATCH = r"[\[(] *(batch\w*|bs|b|n) *[,x×] *(seq\w*|src\w*|tgt\w*|\w*len\w*|s|t|l) *[,x×]"
@@ -308,6 +328,14 @@ OF_ONE_SEQUENCE = (
 ADDS = optional(
     Convention(TEXTS["positions_of_one_sequence"], _first_sequence, _sum_of, role="x", source=OF_ONE_SEQUENCE),
     Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
+    Convention(TEXTS["channels_first"], _channels_first, _channels_last, role="x", source=CHANNELS_FIRST),
+    Convention(
+        TEXTS["channels_first"],
+        _channels_first,
+        lambda answer, inputs: _sum_of(_channels_last(answer, inputs), inputs),
+        role="x",
+        source=CHANNELS_FIRST,
+    ),
     Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
 )
 

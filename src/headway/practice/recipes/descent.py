@@ -93,8 +93,21 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
     return answer[-1] if isinstance(answer, numpy.ndarray) and answer.ndim and len(answer) == inputs["num_steps"] + 1 else answer
 
 
+WHOLE_PATH = TEXTS["whole_path"]
+
+RETURNS_RECORD = r"\b(?P<record>\w+) *= *\[[^\]\n]*\]\s[\s\S]*\b(?P=record)\.append\([\s\S]*\breturn +(?P=record)\s*(#.*)?\Z"
+"""Source of a function that appends to a list and returns it."""
+
+
+def last_of_record(answer: Any, inputs: Inputs) -> Any:
+    """Return the last point of a record of any length, which may lack the start and end early."""
+    return answer[-1] if isinstance(answer, numpy.ndarray | tuple) and len(answer) else answer
+
+
 RETURNS: Sequence[Convention] = optional(
-    Convention(TEXTS["more_than_point"], decode=point_before_path), Convention(TEXTS["whole_path"], decode=last_of_path)
+    Convention(TEXTS["more_than_point"], decode=point_before_path),
+    Convention(WHOLE_PATH, decode=last_of_path),
+    Convention(WHOLE_PATH, decode=last_of_record, source=RETURNS_RECORD),
 )
 
 

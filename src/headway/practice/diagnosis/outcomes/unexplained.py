@@ -10,6 +10,7 @@ from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calls.calling import libraries_for, returns_value
 from headway.practice.diagnosis.calls.compare import first_difference
 from headway.practice.diagnosis.calls.conventions import PLAIN
+from headway.practice.diagnosis.checks.random_starts import draws_itself
 from headway.practice.diagnosis.checks.repeating import NOT_REPEATABLE, differs_when_repeated, is_nothing
 from headway.practice.diagnosis.checks.shared_ids import shared_ids_cause
 from headway.practice.diagnosis.checks.trial import Trial
@@ -74,7 +75,7 @@ def without_binding(subject: Subject, exercise: Exercise) -> Verdict:
     for library in libraries_for(subject):
         for call in calls_of(subject, exercise, library):
             probes = exercise.probes() if call.binding.role_of else exercise.probes()[:1]  # every call without operands is the same
-            if any(differs_when_repeated(call, probe.inputs) for probe in probes):
+            if any(differs_when_repeated(call, probe.inputs) for probe in probes) and not draws_itself(subject, exercise.name):
                 cause = behavior_cause(subject, NOT_REPEATABLE)
                 return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
