@@ -22,7 +22,7 @@ GENERAL = {
     changes_inputs not_repeatable dropout_in_eval returns_nothing gradient_stops gradient_is_wrong gradient_raises
     second_loop_empty mask_turned prompt_not_cached first_pass_unmasked
     unfinished cached_differs layouts_differ sampling_differs rotates_others rotation_without_effect loss_differs shared_ids absent_pairs_merged
-    characters_lost shorter_sequence_raises starts_at_zero value_unused stops_for_first_row
+    characters_lost shorter_sequence_raises starts_at_zero value_unused stops_for_first_row writes_after_end
     forbidden not_confirmed not_defined nothing_found unreadable not_judged no_function
     """.split()
 }

@@ -71,6 +71,7 @@ _BEHAVIOUR = frozenset(
             "starts_at_zero",
             "value_unused",
             "stops_for_first_row",
+            "writes_after_end",
             "layer_made_in_call",
             "layers_unused",
             "argument_misplaced",

@@ -16,6 +16,7 @@ from typing import Any
 
 from headway.practice.diagnosis.explain.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN
 from headway.practice.diagnosis.files import read_source
+from headway.practice.diagnosis.reading.subject import source_in
 from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.claims import Claim, claim_from
@@ -277,7 +278,8 @@ class _Checker:
                     if not is_ready:
                         raise NoAnswerError
                     is_function = claim.subject in self.facts.functions
-                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask, is_function=is_function)
+                    exercise, source = exercise_by_name(claim.exercise), source_in(self.text, claim.subject) or ""
+                    found[claim.subject] = outcome(exercise, claim, seed, ask, is_function=is_function, source=source)
                 except NoAnswerError:
                     found[claim.subject] = _cause_of_end(conversation.ended_for)
                     break

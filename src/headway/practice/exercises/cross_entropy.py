@@ -288,6 +288,9 @@ def definition(logits: Any, targets: Any, ignored: int | None = None, mask: Any 
 BATCH = TEXTS["batch"]
 OTHERWISE = TEXTS["otherwise"]
 
+OF_PADDING = r"\bdef \w+\([^)]*\bpad(ding)?(_?token)?(_?(id|idx|index))?\b(?! *(: *[^=,()]+)?= *-)"
+"""Pattern of the source of a function that leaves out the targets of padding, which is a class: no index of none, such as -100."""
+
 
 def probes() -> tuple[Probe, ...]:
     """Rows, as many rows as classes, a batch of sequences, large and extreme logits, ignored targets, and a single row."""
@@ -305,13 +308,14 @@ def probes() -> tuple[Probe, ...]:
         Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
         Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
         Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, TEXTS["single"]),
-        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}, TEXTS["no_class"]),
+        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}, TEXTS["no_class"], unless=OF_PADDING),
         Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
         Probe(
             "ignored in sequences",
             drawn(2, 3, 5) | {"targets": numpy.array([[3, 1, -100], [4, -100, -100]]), "ignored": -100},
             BATCH,
             OTHERWISE,
+            unless=OF_PADDING,
         ),
         Probe("masked", drawn(5, 4) | {"mask": numpy.array([True, False, True, True, False])}, TEXTS["masked"]),
         Probe("smoothing", drawn(6, 4) | {"smoothing": 0.2}),
@@ -319,6 +323,12 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "masked sequences",
             drawn(2, 3, 5) | {"mask": numpy.array([[True, True, False], [True, False, False]])},
+            BATCH,
+            OTHERWISE,
+        ),
+        Probe(
+            "ignored class in sequences",
+            drawn(2, 3, 5) | {"targets": numpy.array([[3, 1, 0], [4, 0, 0]]), "ignored": 0},
             BATCH,
             OTHERWISE,
         ),

@@ -10,6 +10,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, optional
 from headway.practice.exercises import cross_entropy
+from headway.practice.exercises.cross_entropy import OF_PADDING
 from headway.practice.recipes.conventions import RETURNS
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.wrapping import BATCH_SECOND
@@ -63,7 +64,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("sequences", drawn(2, 5)),
         Probe("as many sequences as positions", drawn(4, 4)),
         Probe("three positions", drawn(3, 3, vocab=5)),
-        Probe("ignored", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, -100, -100], [2, 6, 5, 0, -100]]), "ignored": -100}),
+        Probe("ignored", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, -100, -100], [2, 6, 5, 0, -100]]), "ignored": -100}, unless=OF_PADDING),
         Probe("ignored token", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, 0, 0], [2, 6, 5, 1, 0]]), "ignored": 0}),
         Probe("one sequence", drawn(6), TEXTS["one"]),
     )

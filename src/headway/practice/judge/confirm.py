@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,14 +59,16 @@ class Outcome:
     only_raises: bool = False
 
 
-def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_function: bool = False) -> Outcome:
+def outcome(exercise: Exercise, claim: Claim, seed: int, ask: Ask, *, is_function: bool = False, source: str = "") -> Outcome:
     """Return the outcome for one claim.
 
     is_function   True if the subject is a function, which has to answer every probe that its operands allow
+    source        source of its definition, which may say that some probes are not meant for it
 
     Errors   NoAnswerError if the process ended.
     """
-    probes = [each for each in fresh_probes(exercise, seed) if each.caution is None or each.beyond is not None]
+    fresh = (each for each in fresh_probes(exercise, seed) if each.unless is None or re.search(each.unless, source) is None)
+    probes = [each for each in fresh if each.caution is None or each.beyond is not None]
     remote = _Remote(exercise, claim, probes, ask, SHARE_ANSWERED if exercise.calls or not is_function else 1.0)
     order = list(probes)
     secrets.SystemRandom().shuffle(order)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.chinese_names import in_english
+from headway.practice.diagnosis.calls.filling_masks import filling_masks
 from headway.practice.diagnosis.calls.given_outputs import given_outputs, sizes_of_arrays, zeros_for_output
 from headway.practice.diagnosis.calls.rotation import same, table_for
 from headway.practice.diagnosis.calls.wording import HIDDEN_SCORE, NOTHING, is_dropout, neutral_value, snake
@@ -80,13 +81,22 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral="float32") for name in _types_as_texts(subject)}
     others |= _shares_of_smoothing(subject, roles)
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
-    others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles)
+    others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles) | masks_by_use(subject, subject.parameters, roles)
+    roles = [role for role in roles if role not in others.values() or role.name != "mask"]
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
     if bound is None or not others:
         return bound
     role_of = {**bound.role_of, **others}
     return Binding({each.name: role_of[each.name] for each in subject.parameters if each.name in role_of})
+
+
+def masks_by_use(subject: Subject, parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the role of an optional mask under a name that no role lists, of an attention without another mask: `where(keep, scores, -inf)`."""
+    if any("mask" in each.name.lower() or any(role.name == "mask" and fits_name(each.name, role) for role in roles) for each in parameters):
+        return {}
+    unlisted = [each for each in parameters if not any(fits_name(each.name, role) for role in roles)]
+    return filling_masks(unlisted, roles, subject.code)
 
 
 def _arrays_read(subject: Subject) -> list[str]:

@@ -19,6 +19,7 @@ from headway.practice.diagnosis.calls.own_tensors import OTHERS, OWN
 from headway.practice.diagnosis.calls.timeout import TookTooLongError
 from headway.practice.diagnosis.checks.choices import Encoded, Encoders, combinations
 from headway.practice.diagnosis.checks.memory import Memory
+from headway.practice.diagnosis.checks.rotated_values import may_rotate_values
 from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe
@@ -209,7 +210,7 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     if most:
         return [trial for trials in ways if max(trial.num_matching() for trial in trials) == most for trial in trials]
     ways = [trials for trials in ways if any(trial.has_answers for trial in trials)] or ways
-    near = [trials for trials in ways[1:] if trials[0].explaining_first()]
+    near = [trials for trials in ways[1:] if trials[0].explaining_first() or may_rotate_values(trials[0])]
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 
 

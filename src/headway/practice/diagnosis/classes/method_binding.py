@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy
 
-from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call, fits_name
+from headway.practice.diagnosis.calls.binding import NO_EFFECT, OF_SOURCE, Binding, bind_call, fits_name, masks_by_use
 from headway.practice.diagnosis.classes.flax_modules import random_keys
 from headway.practice.diagnosis.classes.no_effect import is_only_tested
 from headway.practice.diagnosis.classes.shown import shown_operands
@@ -30,7 +30,7 @@ def call_binding(subject: Subject, method: str, roles: Sequence[Role], examples:
         each for each in every if each.name not in {*keys, *sides} and not (is_optional_bias(each) or _is_optional_dict(each, subject))
     ]
     roles = [role for role in roles if not (role.is_size and _is_array_of_its_name(parameters, role, subject))]
-    shown = shown_operands(examples, parameters, roles)
+    shown = shown_operands(examples, parameters, roles) | masks_by_use(subject, parameters, roles)
     left = [role for role in roles if role not in shown.values()]
     source = subject.own_source
     parts = [each.name for each in parameters if re.search(rf"(?<![\w.])(?<!def ){re.escape(each.name)}\(", _calling_source(each, subject))]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calls.conventions import PLAIN, output_of
+from headway.practice.diagnosis.checks.rotated_values import ROTATES_VALUES, may_rotate_values
 from headway.practice.diagnosis.checks.trial import Trial, num_numbers
 from headway.practice.diagnosis.classes.instances import InstanceCall
 from headway.practice.diagnosis.explain.failure import explain
@@ -53,7 +54,13 @@ def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
         lines = {explain(answer.error, subject).line for answer in trial.answers if isinstance(answer, Raised)}
         at_line = [each for each in found if lines == {each.cause.line}]
         found = at_line if len(at_line) == 1 else []
-    yield from found
+    yield from found or _of_rotated_values(subject, trial)
+
+
+def _of_rotated_values(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Yield the rotation of the values of an attention that is judged without rotary positions, if a line of it rotates them."""
+    if may_rotate_values(trial) and trial.matches((ROTATES_VALUES,)):
+        yield _explanation(subject, trial, (ROTATES_VALUES,))
 
 
 def _is_wrong_by_exceptions(trial: Trial) -> bool:

@@ -24,6 +24,7 @@ from headway.practice.diagnosis.explain.promised_inputs import (
     several_parameters_cause,
     shorter_sequence_cause,
     stops_for_first_cause,
+    writes_after_end_cause,
 )
 from headway.practice.diagnosis.explain.sampling import sampling_cause
 from headway.practice.diagnosis.explain.switched_rotation import rotation_cause
@@ -51,6 +52,7 @@ CHECKS = (
     shorter_sequence_cause,
     past_context_cause,
     stops_for_first_cause,
+    writes_after_end_cause,
     other_lengths_cause,
 )
 

@@ -4,6 +4,7 @@ the longest one that a table of positions is made for, a text longer than the co
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -101,6 +102,32 @@ def stops_for_first_cause(trial: Trial) -> Cause | None:
         if first is not None and last is not None and first < last == whole.shape[1]:
             says, fix = TEXTS["stops_for_first_row"], TEXTS["stop_when_all_ended"]
             return Cause("stops_for_first_row", says, fix, EMPTY, line=trial.call.subject.line_of(r"\b(break|return)\b") or None)
+    return None
+
+
+NUM_ENDED = 5
+"""Tokens of each row of the generation with a row that ends first."""
+
+
+def writes_after_end_cause(trial: Trial) -> Cause | None:
+    """Return the cause for generation of several rows that fills a row after its stop token, and later writes to it again."""
+    probe = next((probe for probe in trial.probes if probe.name == "batch"), None)
+    if trial.exercise.name != "generate" or not trial.call.binding.takes("eos") or probe is None:
+        return None
+    inputs = probe.inputs | {"max_new_tokens": NUM_ENDED}
+    whole, size = trial.exercise.definition(**inputs), inputs["prompt"].shape[1]
+    for row, place in itertools.product((0, 1), range(size, size + 2)):
+        eos = int(whole[row, place])
+        if eos in inputs["prompt"] or eos in whole[1 - row, size:] or eos in whole[row, size:place]:
+            continue
+        answer = output_of(trial.call, trial.conventions, inputs | {"eos": eos})
+        if not isinstance(answer, numpy.ndarray) or answer.shape != whole.shape or not (answer[1 - row] == whole[1 - row]).all():
+            continue
+        filled, after = answer[row, place + 1], answer[row, place + 2 :]
+        if answer[row, place] == eos and filled != whole[row, place + 1] and (after != filled).any():
+            says, fix = TEXTS["writes_after_end"], TEXTS["keep_ended_rows"]
+            line = trial.call.subject.line_of(r"==[^=\n]*(eos|end|stop|eot)|(eos|end|stop|eot)\w* *==")
+            return Cause("writes_after_end", says, fix, EMPTY, line=line)
     return None
 
 

@@ -37,6 +37,8 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         for _, other in sorted(enumerate(body), key=lambda each: abs(each[0] - place))
         if isinstance(other, ast.Assign) and (name := _name_of(other)) not in (None, target)
     ]
+    for index in _indices_next_to(node, body):
+        yield 0.9, [node], [ast.Assign(node.targets, ast.Subscript(node.value.value, index, ast.Load()))]  # type: ignore[attr-defined]
     values = [*values, *filter(None, map(_other_half, values))]
     for text, value in {ast.unparse(value): value for value in values}.items():
         if text != ast.unparse(node.value):
@@ -45,6 +47,20 @@ def parallel(node: ast.Assign, body: Sequence[ast.stmt], arrays: Sequence[str]) 
         return
     for name in [each for each in arrays if each != target][:MAX_COPIES]:
         yield 1.6, [node], [node, ast.Assign([ast.Name(name, ast.Store())], renamed(node.value, target, name))]
+
+
+def _indices_next_to(node: ast.Assign, body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """Yield the other indices of the slices of the same body: for `s = sin[:n]`, that of `c = cos[start : start + n]`."""
+    if not isinstance(node.value, ast.Subscript) or not _has_slice(node.value):
+        return
+    own = ast.unparse(node.value.slice)
+    others = [each.value for each in body if isinstance(each, ast.Assign) and each is not node]
+    indices = [each.slice for each in others if isinstance(each, ast.Subscript) and _has_slice(each)]
+    yield from {text: index for index in indices if (text := ast.unparse(index)) != own}.values()
+
+
+def _has_slice(node: ast.Subscript) -> bool:
+    return any(isinstance(each, ast.Slice) for each in (node.slice, *getattr(node.slice, "elts", ())))
 
 
 def _other_half(value: ast.expr) -> ast.expr | None:

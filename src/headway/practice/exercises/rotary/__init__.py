@@ -119,11 +119,16 @@ def recipe(
             angles = steps.positions(x, positions, offset)[..., None] * steps.frequencies(x.shape[-1], theta)
             both = numpy.cos(angles), numpy.sin(angles)
         else:
-            both = cos, sin
+            both = (cos, sin) if not offset else tuple(_rows(each, steps.positions(x, None, offset)) for each in (cos, sin))
         a, b = steps.split(x)
         return steps.join(*steps.turn(a, b, *steps.widen(both[0]), *steps.widen(both[1])))
 
     return rotated(x) if key is None else steps.both(rotated, x, key)
+
+
+def _rows(table: Any, positions: Any) -> Any:
+    """Return the rows of a table at positions, of which those after its end are the last one."""
+    return numpy.take(table, numpy.asarray(positions).astype(int), axis=0, mode="clip")
 
 
 def definition(
@@ -135,10 +140,15 @@ def definition(
     if cos is None:
         at = asarray_like(range(offset, offset + x.shape[-2]), x) if positions is None else positions
         cos, sin = functions.rotary_cos_sin(at, functions.rotary_frequencies(x.shape[-1], theta=theta, like=x))
+    elif offset:
+        cos, sin = (each[offset : offset + x.shape[-2]] for each in (cos, sin))
     single = array_namespace(x).float32
     rotated = cast(functions.rotary(x, cos, sin), single)
     return rotated if key is None else (rotated, cast(functions.rotary(key, cos, sin), single))
 
+
+OPTIONAL_TABLES = r"\w*(cos|sin|freqs?|table|rope|cis|emb)\w*( *: *[^=,()]+)? *= *None"
+"""Pattern of the source of a function whose tables may be left out: those that are given may be of the positions of x alone, whatever the offset is."""
 
 ROWS = TEXTS["rows"]
 MATRIX = TEXTS["matrix"]
@@ -183,6 +193,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("many positions", {"x": random.standard_normal((1, 2, 97, 8))}, HEADS),
         Probe("angles given, more positions", {"x": random.standard_normal((3, 2, 7, 6)), **given(7, 6)}, HEADS),
         Probe("another base, batch", {"x": batch, "theta": 300.0}, BATCH),
+        Probe("angles given, offset", {"x": heads, "offset": 3, **given(9, 8)}, HEADS, unless=OPTIONAL_TABLES),
+        Probe("angles given, offset, matrix", {"x": matrix, "offset": 3, **given(9, 8)}, MATRIX, unless=OPTIONAL_TABLES),
     )
 
 
