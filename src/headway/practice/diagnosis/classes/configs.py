@@ -16,7 +16,17 @@ from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
-from headway.practice.diagnosis.calls.wording import NOTHING, UNCAPPED, WIDTH, is_cap, is_dropout, is_named, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import (
+    NOTHING,
+    UNCAPPED,
+    WIDTH,
+    is_cap,
+    is_dropout,
+    is_named,
+    neutral_value,
+    roles_of_names,
+    snake,
+)
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
