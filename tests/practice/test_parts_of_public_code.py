@@ -18,6 +18,7 @@ from tests.practice.public import (
     bases_and_options,
     batches_and_lengths,
     callers,
+    caps_and_offsets,
     casts_and_indices,
     constructed,
     copies_and_flags,
@@ -181,6 +182,7 @@ MODULES = (
     copies_and_flags,
     tiles_and_columns,
     lengths_and_structures,
+    caps_and_offsets,
 )
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 MISTAKES = [

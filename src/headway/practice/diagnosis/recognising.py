@@ -107,6 +107,20 @@ SINUSOIDAL = r"(?s)\bsin\(.*\bcos\("
 """Pattern of the source of a table of positions that is computed, not learned."""
 
 
+OF_SCHEDULE = ("step", "max_rate", "warmup_steps", "total_steps")
+"""Operands of a schedule with a warmup and a fall."""
+
+
+def _linear_schedule(subject: Subject) -> Exercise | None:
+    """Return the exercise of a function whose name says that it is a linear schedule, and that takes the operands of one by name; else None."""
+    found = exercise("linear_schedule")
+    if found.name not in fitting(subject.short_name)[0] or not inspect.isfunction(subject.value):
+        return None
+    roles = [role for role in found.roles if role.name in OF_SCHEDULE]
+    taken = {role.name for role in roles for each in subject.parameters if fits_name(each.name, role)}
+    return found if taken == {*OF_SCHEDULE} else None
+
+
 def recognised(subject: Subject) -> Exercise | None:
     """Return the exercise of a subject, or None.
 
@@ -119,7 +133,7 @@ def recognised(subject: Subject) -> Exercise | None:
     if means in READ_BY and re.search(READ_BY[means], subject.used_source):
         return _if_callable(subject, exercise(means))
     if re.search(OF_RATES, subject.short_name) or (re.search(SCHEDULER, subject.short_name) and re.search(OF_WIDTH, subject.own_source)):
-        return first_correct(subject, SCHEDULES)
+        return first_correct(subject, SCHEDULES) or _linear_schedule(subject)
     if means in READ_BY:
         return None
     if means == "bpe_encode" and inspect.isfunction(subject.value) and re.search(BY_CHARACTER, subject.code):

@@ -87,6 +87,11 @@ def smallest(counts: Any, merges: Any) -> Any:
     return min(counts, key=lambda pair: (-counts[pair], *(known.get(part, 0) for part in pair)))
 
 
+def least(counts: Any, merges: Any) -> Any:
+    """Return the most frequent pair; of equally frequent ones, the least in bytes."""
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
 STEPS: dict[str, Step] = {
     "specials": tuple,
     "cut": cut,
@@ -287,10 +292,11 @@ UNCUT = r"\A(?!(.|\n)*(\bdef [^)]*special_tok|import regex|\bregex\.|\bre\.|find
 TIES = optional(
     Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
     Convention(TEXTS["ties_by_ids"], steps={"best": smallest}),
+    Convention(TEXTS["ties_by_order"], steps={"best": least}, used_source=r"\b(min|sorted)\("),
     Convention(TEXTS["own_ties"], decode=_with_own_ties()),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut), source=UNCUT),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(cut=_uncut, symbols=as_characters), source=OF_CHARACTERS),
-    Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_ENDED_WORDS), source=ENDS_WORDS),
+    Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_ENDED_WORDS), file_source=ENDS_WORDS),
     Convention(TEXTS["returns_merged_words"], decode=_of_merged_words, role="text", named=OF_WORDS_WITH_COUNTS, file_source=ENDS_WORDS),
     Convention(TEXTS["own_ties"], decode=_with_own_ties(**OF_WORDS), source=WORDS_OF_CHARACTERS, used_source=SPLIT),
 )
@@ -309,7 +315,7 @@ CUTS = optional(
 )
 
 ENDED = optional(
-    Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, source=ENDS_WORDS),
+    Convention(TEXTS["of_ended_words"], steps=OF_ENDED_WORDS, file_source=ENDS_WORDS),
     Convention(
         TEXTS["of_words_with_underscore"],
         steps={**OF_ENDED_WORDS, "symbols": lambda word: [*as_characters(word), b"_"]},

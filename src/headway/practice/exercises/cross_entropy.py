@@ -308,7 +308,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
         Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
         Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, TEXTS["single"]),
-        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}, TEXTS["no_class"], unless=OF_PADDING),
+        Probe(
+            "ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}, TEXTS["no_class"], unless=OF_PADDING
+        ),
         Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
         Probe(
             "ignored in sequences",

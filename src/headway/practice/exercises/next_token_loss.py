@@ -64,7 +64,11 @@ def probes() -> tuple[Probe, ...]:
         Probe("sequences", drawn(2, 5)),
         Probe("as many sequences as positions", drawn(4, 4)),
         Probe("three positions", drawn(3, 3, vocab=5)),
-        Probe("ignored", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, -100, -100], [2, 6, 5, 0, -100]]), "ignored": -100}, unless=OF_PADDING),
+        Probe(
+            "ignored",
+            drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, -100, -100], [2, 6, 5, 0, -100]]), "ignored": -100},
+            unless=OF_PADDING,
+        ),
         Probe("ignored token", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, 0, 0], [2, 6, 5, 1, 0]]), "ignored": 0}),
         Probe("one sequence", drawn(6), TEXTS["one"]),
     )

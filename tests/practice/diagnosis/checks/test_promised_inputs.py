@@ -245,3 +245,26 @@ def softmax(x):
     return powers / powers.sum(axis=-1, keepdims=True)
 """
     assert verdict_on(tmp_path, text).status == "could not run"
+
+
+ENDS_BY_ROW = """
+import torch
+
+def generate(model, idx, max_new_tokens, eos_id=None, pad_id=0):
+    ended = torch.zeros(len(idx), dtype=torch.bool)
+    for _ in range(max_new_tokens):
+        token = model(idx)[:, -1].argmax(-1)
+        token = torch.where(ended, torch.full_like(token, pad_id), token)
+        idx = torch.cat((idx, token[:, None]), 1)
+        if eos_id is not None:
+            ended = ENDED
+            if ended.all():
+                break
+    return idx
+"""
+
+
+@pytest.mark.parametrize(("ended", "causes"), [("ended | (token == eos_id)", []), ("token == eos_id", ["writes_after_end"])])
+def test_rows_that_have_ended_get_no_new_tokens(tmp_path, ended, causes):
+    verdict = verdict_on(tmp_path, ENDS_BY_ROW.replace("ENDED", ended))
+    assert [each.name for each in verdict.causes] == causes

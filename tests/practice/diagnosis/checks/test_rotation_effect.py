@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.practice.diagnosis.sandbox import check_file
+from tests.practice.diagnosis.checks.judging import verdict_on
 
 ATTENTION = """
 import torch
@@ -54,3 +55,41 @@ def test_rotations_by_the_index_of_the_head_or_whose_result_is_dropped_have_no_e
     verdict = checked(tmp_path, *lines)
     assert verdict.status == "wrong"
     assert [cause.name for cause in verdict.causes] == ["rotation_without_effect"]
+
+
+ROTATES_VALUES = """
+import torch
+from torch import nn
+
+def apply_rope(x):
+    half = x.shape[-1] // 2
+    angles = torch.arange(x.shape[-2])[:, None] * 10000.0 ** (-torch.arange(half) / half)
+    one, other = x[..., :half], x[..., half:]
+    return torch.cat((one * angles.cos() - other * angles.sin(), other * angles.cos() + one * angles.sin()), -1)
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, hidden_size, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.k_proj = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.v_proj = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.o_proj = nn.Linear(hidden_size, hidden_size, bias=False)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (f(x).view(batch, length, self.num_heads, -1).transpose(1, 2) for f in (self.q_proj, self.k_proj, self.v_proj))
+        q = apply_rope(q)
+        k = apply_rope(k)
+        v = apply_rope(v)
+        scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
+        scores = scores.masked_fill(torch.ones(length, length, dtype=torch.bool).triu(1), -torch.inf)
+        return self.o_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width))
+"""
+
+
+def test_rotated_values_are_named(tmp_path):
+    verdict = verdict_on(tmp_path, ROTATES_VALUES, "CausalSelfAttention")
+    assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", ["rotates_values"])
+    right = verdict_on(tmp_path, ROTATES_VALUES.replace("        v = apply_rope(v)\n", ""), "CausalSelfAttention")
+    assert right.is_correct

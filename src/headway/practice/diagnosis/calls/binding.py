@@ -81,7 +81,9 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     others |= {name: Role(f"{NO_EFFECT}{name}", neutral="float32") for name in _types_as_texts(subject)}
     others |= _shares_of_smoothing(subject, roles)
     others |= _both_tables(subject, roles) | _arrays_by_default(subject, roles)
-    others |= _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles) | masks_by_use(subject, subject.parameters, roles)
+    others |= (
+        _tables_of_rotation(subject, roles, style) | _bases_of_rotation(subject, roles) | masks_by_use(subject, subject.parameters, roles)
+    )
     roles = [role for role in roles if role not in others.values() or role.name != "mask"]
     left = [each for each in subject.parameters if each.name not in others]
     bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))

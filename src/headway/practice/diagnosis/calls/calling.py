@@ -55,7 +55,7 @@ FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 LIST_OF_NUMBERS = r"(typing\.)?(List|list|Sequence)\[(float|int)( *\| *(float|int))*\]"
 """Pattern of the annotations of a list of numbers."""
 
-TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|gather|softmax)\(|\b(dim|keepdim)="
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|gather|softmax|detach|(mul|add|sub|div|copy|zero|fill|clamp|addcmul|addcdiv|lerp)_)\(|\b(dim|keepdim)="
 """Tensor methods and options that identify PyTorch code in a file that imports no array library."""
 
 UNLESS_NONE = r"\b{name}( is\b|\)? *[!=]= *None| or\b| and\b| *=(?!=))|\b(if|not|and|or|elif|while) {name}\b"

@@ -122,6 +122,16 @@ def is_dropout(name: str) -> bool:
     return bool(re.search(DROPOUT, snake(name)))
 
 
+UNCAPPED = 1e5
+"""Cap of the scores, cap · tanh(scores / cap), that changes none of them by more than their rounding."""
+
+
+@cache
+def is_cap(name: str) -> bool:
+    """Return True for the name of a cap of the scores of an attention: `attn_logit_softcap`."""
+    return re.fullmatch(r"(att(entio)?n_)?((logits?|scores?)_)?soft_?cap(ping)?", snake(name)) is not None
+
+
 def neutral_value(name: str) -> Any:
     """Return a value without effect for a parameter, or NOTHING if its name suggests none."""
     found = next((value for pattern, value in NEUTRAL if re.search(pattern, snake(name))), NOTHING)

@@ -16,7 +16,17 @@ from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
-from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import (
+    NOTHING,
+    UNCAPPED,
+    WIDTH,
+    is_cap,
+    is_dropout,
+    is_named,
+    neutral_value,
+    roles_of_names,
+    snake,
+)
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
@@ -128,6 +138,8 @@ def keywords(subject: Subject, name: str, sizes: Mapping[str, Any], roles: Seque
 
 def _value_of(name: str, role: Role | None, sizes: Mapping[str, Any], dropout: float) -> Any:
     """Return a field's value for these sizes; NOTHING for a field that is not a size."""
+    if is_cap(name):
+        return UNCAPPED
     if role is None or is_dropout(name):
         return dropout if is_dropout(name) else NOTHING
     if role.name not in sizes:
@@ -562,7 +574,7 @@ def changes(
     dropout: float,
     needed: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """Return new values of the fields that are sizes, dropout rates, dtypes or shares of what rotates."""
+    """Return new values of the fields that are sizes, dropout rates, caps of the scores, dtypes or shares of what rotates."""
     meant = _of_all_heads(roles_of_names(names, roles, is_shared=True), now)
     found: dict[str, Any] = {}
     if _is_of_one_head(sizes, roles):
@@ -571,6 +583,8 @@ def changes(
     for name in names:
         if is_dropout(name) and not isinstance(now[name], bool):
             found[name] = dropout
+        elif is_cap(name) and type(now[name]) in (int, float):
+            found[name] = UNCAPPED
         elif snake(name) == "multiple_of":
             found[name] = neutral_value(name)
         elif re.fullmatch(SHARE_ROTATED, snake(name)) and isinstance(now[name], float):

@@ -19,6 +19,7 @@ from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.reading.errors import is_of_sizes
 from headway.practice.diagnosis.reading.subject import definitions, parsed
 from headway.practice.diagnosis.reading.trees import last_name
+from headway.practice.exercise import Inputs
 from headway.practice.message import EMPTY, TokenIndexError
 from headway.practice.outputs import Raised
 from headway.practice.recipes.toy_model import means_context
@@ -114,21 +115,28 @@ def writes_after_end_cause(trial: Trial) -> Cause | None:
     probe = next((probe for probe in trial.probes if probe.name == "batch"), None)
     if trial.exercise.name != "generate" or not trial.call.binding.takes("eos") or probe is None:
         return None
-    inputs = probe.inputs | {"max_new_tokens": NUM_ENDED}
-    whole, size = trial.exercise.definition(**inputs), inputs["prompt"].shape[1]
+    for count in (NUM_ENDED, probe.inputs["max_new_tokens"]):  # more tokens may be longer than the context
+        if _writes_after_end(trial, probe.inputs | {"max_new_tokens": count}):
+            line = trial.call.subject.line_of(r"==[^=\n]*(eos|end|stop|eot)|(eos|end|stop|eot)\w* *==")
+            return Cause("writes_after_end", TEXTS["writes_after_end"], TEXTS["keep_ended_rows"], EMPTY, line=line)
+    return None
+
+
+def _writes_after_end(trial: Trial, inputs: Inputs) -> bool:
+    """Return True if one of two rows gets its stop token, then another token than the model's, as padding, and later one that is not the same."""
+    whole, prompt = trial.exercise.definition(**inputs), inputs["prompt"]
+    size = prompt.shape[1]
     for row, place in itertools.product((0, 1), range(size, size + 2)):
         eos = int(whole[row, place])
-        if eos in inputs["prompt"] or eos in whole[1 - row, size:] or eos in whole[row, size:place]:
+        if eos in prompt or eos in whole[1 - row, size:] or eos in whole[row, size:place]:
             continue
         answer = output_of(trial.call, trial.conventions, inputs | {"eos": eos})
         if not isinstance(answer, numpy.ndarray) or answer.shape != whole.shape or not (answer[1 - row] == whole[1 - row]).all():
             continue
         filled, after = answer[row, place + 1], answer[row, place + 2 :]
         if answer[row, place] == eos and filled != whole[row, place + 1] and (after != filled).any():
-            says, fix = TEXTS["writes_after_end"], TEXTS["keep_ended_rows"]
-            line = trial.call.subject.line_of(r"==[^=\n]*(eos|end|stop|eot)|(eos|end|stop|eot)\w* *==")
-            return Cause("writes_after_end", says, fix, EMPTY, line=line)
-    return None
+            return True
+    return False
 
 
 OF_POSITIONS = r"(?i)\b(\w*pos\w*|wpe)\b"
