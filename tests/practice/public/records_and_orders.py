@@ -1,0 +1,151 @@
+"""Descents that return their record, counts as an ordered list, losses of a softmax's output, layers whose axes have another order, and samplers of texts."""
+
+from __future__ import annotations
+
+from tests.practice.public.program import Program
+
+PROGRAMS = (
+    Program(
+        "fit_line",
+        "linear_regression",
+        """
+import numpy as np
+
+def fit_line(x, y, w, b, alpha=0.01, iterations=100, epsilon=1e-9):
+    path = []
+    for _ in range(iterations):
+        error = w * x + b - y
+        dw, db = np.mean(error * x), np.mean(error)
+        if abs(dw) < epsilon and abs(db) < epsilon:
+            break
+        w -= alpha * dw
+        b -= alpha * db
+        path.append([w, b])
+    return path
+""",
+        (("w -= alpha", "w += alpha"), ("np.mean(error * x)", "np.sum(error * x)")),
+    ),
+    Program(
+        "gradient_descent_adam",
+        "adam",
+        """
+import numpy as np
+
+def gradient_descent_adam(df, x, alpha=0.01, beta_1=0.9, beta_2=0.999, iterations=100, epsilon=1e-8):
+    path = [x]
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    for t in range(iterations):
+        g = df(x)
+        if np.max(np.abs(g)) < epsilon:
+            break
+        m = beta_1 * m + (1 - beta_1) * g
+        v = beta_2 * v + (1 - beta_2) * g**2
+        x = x - alpha * (m / (1 - beta_1 ** (t + 1))) / (np.sqrt(v / (1 - beta_2 ** (t + 1))) + epsilon)
+        path.append(x)
+    return path
+""",
+        (("(1 - beta_2) * g**2", "(1 - beta_2) * g"), ("(1 - beta_1) * g", "beta_1 * g")),
+    ),
+    Program(
+        "cross_entropy",
+        "cross_entropy",
+        """
+import numpy as np
+
+def cross_entropy(A, y):
+    count = len(A)
+    return np.sum(-np.log(A[range(count), y])) / count
+
+def loss_of_scores(Z, y):
+    e = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return cross_entropy(softmax(e), y)
+
+def softmax(e):
+    return e / e.sum(axis=1, keepdims=True)
+
+def classify(Z):
+    A = softmax(np.exp(Z))
+    return A.argmax(axis=1)
+""",
+        (("np.sum(-np.log", "np.sum(np.log"), ("np.log(", "np.log2(")),
+    ),
+    Program(
+        "pair_stats",
+        "pair_counts",
+        """
+from collections import Counter
+
+def pair_stats(ids):
+    counts = Counter(zip(ids, ids[1:]))
+    return sorted(counts.items(), key=lambda each: each[1], reverse=True)
+""",
+        (("ids[1:]", "ids[2:]"), ("counts.items()", "dict.fromkeys(counts, 1).items()")),
+    ),
+    Program(
+        "ChannelPositionalEncoding",
+        "sinusoidal_positions",
+        """
+import torch
+from torch import nn
+
+class ChannelPositionalEncoding(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.register_buffer("rates", 1.0 / 10000 ** (torch.arange(0, channels, 2).float() / channels))
+
+    def forward(self, x):
+        rows = x.permute(0, 2, 1)
+        angles = torch.arange(rows.shape[1]).float()[:, None] * self.rates
+        table = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+        table = table[None, :, : rows.shape[2]].repeat(rows.shape[0], 1, 1)
+        return table.permute(0, 2, 1)
+""",
+        (("angles.sin(), angles.cos()", "angles.cos(), angles.sin()"), ("10000", "1000")),
+    ),
+    Program(
+        "buffered_future_mask",
+        "causal_mask",
+        """
+import torch
+
+def filled_with_neg_inf(t):
+    return t.float().fill_(float("-inf")).type_as(t)
+
+def buffered_future_mask(tensor, other=None):
+    rows = columns = tensor.size(0)
+    if other is not None:
+        columns = other.size(0)
+    mask = torch.triu(filled_with_neg_inf(torch.ones(rows, columns)), 1 + abs(columns - rows))
+    return mask[:rows, :columns]
+""",
+        (("1 + abs", "abs"), ("torch.triu", "torch.tril")),
+    ),
+    Program(
+        "sample",
+        "generate",
+        """
+import torch
+from torch.nn import functional as F
+
+@torch.no_grad()
+def sample(model, x, steps, temperature=1.0, sample=False, top_k=None):
+    size = model.get_block_size()
+    model.eval()
+    for _ in range(steps):
+        seen = x if x.size(1) <= size else x[:, -size:]
+        logits, _ = model(seen)
+        logits = logits[:, -1, :] / temperature
+        if top_k is not None:
+            least = torch.topk(logits, top_k)[0][:, [-1]]
+            logits[logits < least] = -float("Inf")
+        probs = F.softmax(logits, dim=-1)
+        if sample:
+            ix = torch.multinomial(probs, num_samples=1)
+        else:
+            _, ix = torch.topk(probs, k=1, dim=-1)
+        x = torch.cat((x, ix), dim=1)
+    return x
+""",
+        (("logits[:, -1, :]", "logits[:, 0, :]"), ("x[:, -size:]", "x[:, :size]")),
+    ),
+)
