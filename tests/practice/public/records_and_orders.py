@@ -1,4 +1,4 @@
-"""Descents that return their record, counts as an ordered list, losses of a softmax's output, layers whose axes have another order, and samplers of texts."""
+"""Descents that return their record, counts as an ordered list, losses of a softmax's output, layers whose axes have another order, samplers of texts, and blocks whose parts name the inner width."""
 
 from __future__ import annotations
 
@@ -147,5 +147,48 @@ def sample(model, x, steps, temperature=1.0, sample=False, top_k=None):
     return x
 """,
         (("logits[:, -1, :]", "logits[:, 0, :]"), ("x[:, -size:]", "x[:, :size]")),
+    ),
+    Program(
+        "ViTBlock",
+        "encoder_layer",
+        """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class ViTAttention(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.n_heads = cfg.vit_n_heads
+        self.qkv = nn.Linear(cfg.vit_hidden_dim, 3 * cfg.vit_hidden_dim)
+        self.out = nn.Linear(cfg.vit_hidden_dim, cfg.vit_hidden_dim)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (each.view(b, t, self.n_heads, -1).transpose(1, 2) for each in self.qkv(x).split(c, dim=2))
+        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, c))
+
+class ViTMLP(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.fc1 = nn.Linear(cfg.vit_hidden_dim, cfg.vit_inter_dim)
+        self.fc2 = nn.Linear(cfg.vit_inter_dim, cfg.vit_hidden_dim)
+
+    def forward(self, x):
+        return self.fc2(F.gelu(self.fc1(x)))
+
+class ViTBlock(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(cfg.vit_hidden_dim, eps=cfg.vit_ln_eps)
+        self.attn = ViTAttention(cfg)
+        self.ln2 = nn.LayerNorm(cfg.vit_hidden_dim, eps=cfg.vit_ln_eps)
+        self.mlp = ViTMLP(cfg)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+""",
+        (("return x + self.mlp", "return self.mlp"), ("self.mlp(self.ln2(x))", "self.mlp(self.ln1(x))")),
     ),
 )

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
-from headway.practice.diagnosis.calls.wording import NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
+from headway.practice.diagnosis.calls.wording import INNER, NOTHING, WIDTH, is_dropout, is_named, neutral_value, roles_of_names, snake
 from headway.practice.diagnosis.classes.slots import is_module
 from headway.practice.diagnosis.reading.subject import Subject, is_learners
 from headway.practice.exercise import Role
@@ -59,10 +59,12 @@ class Config:
         names: Iterable[str] = (),
         optional: Collection[str] = (),
         groups: Collection[str] = (),
+        of_parts: Collection[str] = (),
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
         names = sorted(names)
-        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(names, sized, is_shared=True), optional, groups)
+        meant = roles_of_names(sorted({*names, *of_parts}), sized, is_shared=True)
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, meant, optional, groups)
         self.__dict__["_names"] = names
 
     def __getattr__(self, name: str) -> Any:
@@ -199,6 +201,11 @@ def fields_read(subject: Subject, name: str) -> frozenset[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
     read = fields_read_in(subject.code, name)
     return read | fields_read_in(subject.file_source, name) if f"in {name}.items()" in subject.code else read
+
+
+def inner_widths_of_parts(subject: Subject, name: str) -> frozenset[str]:
+    """Return the inner widths that the parts which a class makes read from a variable: next to `vit_inter_dim`, its own `vit_hidden_dim` is the width."""
+    return frozenset(each for each in fields_read_in(subject.used_source, name) if re.search(INNER, snake(each)))
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:
