@@ -257,6 +257,12 @@ def test_squared_errors_and_random_starts_are_not_accused(tmp_path):
     assert verdict.status == "could not run"
 
 
+def test_descents_that_shuffle_their_rows_are_not_accused(tmp_path):
+    program = Program("StochasticLinearRegression", "linear_regression", records_and_orders.SHUFFLED)
+    verdict = verdict_on(tmp_path, program, program.text)
+    assert verdict is None or verdict.status == "could not run"
+
+
 def test_bases_that_subclasses_complete_need_no_verdict(tmp_path):
     program = Program("AttentionBase", "multi_head_attention", bases_and_options.COMPLETED)
     assert verdict_on(tmp_path, program, program.text) is None

@@ -4,6 +4,25 @@ from __future__ import annotations
 
 from tests.practice.public.program import Program
 
+SHUFFLED = """
+import random
+
+import numpy as np
+
+class StochasticLinearRegression:
+    def fit(self, X, y, epochs=1000, lr=0.01):
+        X, y = np.insert(np.array(X), 0, 1, axis=1), np.array(y)
+        self.beta = np.zeros(X.shape[1])
+        for _ in range(epochs):
+            rows = list(range(len(X)))
+            random.shuffle(rows)
+            for row in rows:
+                self.beta = self.beta - lr * (X[row] @ self.beta - y[row]) * X[row]
+
+    def predict(self, X):
+        return np.insert(np.array(X), 0, 1, axis=1) @ self.beta
+"""
+
 PROGRAMS = (
     Program(
         "fit_line",
