@@ -67,6 +67,7 @@ from tests.practice.public import (
     places_and_segments,
     ranges_and_repeats,
     records_and_experts,
+    records_and_orders,
     regressors,
     returned_changes,
     rows_and_single_texts,
@@ -158,6 +159,7 @@ MODULES = (
     own_attention,
     pieces,
     records_and_experts,
+    records_and_orders,
     vocabularies_and_probabilities,
     named_otherwise,
     unused_settings,
@@ -255,6 +257,12 @@ def test_squared_errors_and_random_starts_are_not_accused(tmp_path):
     verdict = verdict_on(tmp_path, Program("linear_regression", "linear_regression", ""), places_and_segments.DESCENT)
     assert verdict is not None
     assert verdict.status == "could not run"
+
+
+def test_descents_that_shuffle_their_rows_are_not_accused(tmp_path):
+    program = Program("StochasticLinearRegression", "linear_regression", records_and_orders.SHUFFLED)
+    verdict = verdict_on(tmp_path, program, program.text)
+    assert verdict is None or verdict.status == "could not run"
 
 
 def test_bases_that_subclasses_complete_need_no_verdict(tmp_path):

@@ -87,6 +87,7 @@ PARTS_OF_CLASSES = {
 PARTS_OF_FUNCTIONS = {
     "cross_entropy": ("next_token_loss",),
     "bpe_decode": ("generate",),
+    "sample": ("generate",),
     "self_attention": ("causal_self_attention", "multi_head_attention", "scaled_dot_product_attention"),
     "scaled_dot_product_attention": ("multi_head_attention",),
     "qkv_projection": ("scaled_dot_product_attention",),

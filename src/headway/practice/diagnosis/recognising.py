@@ -155,6 +155,8 @@ def recognised(subject: Subject) -> Exercise | None:
         possible = [each for each in possible if each.name not in LAYERS]
     if likely and likely[0].name == "bpe_decode" and any(each.name in MODELS for each in subject.parameters):  # decode(model, prompt)
         likely = [exercise("generate")]
+    if likely and likely[0].name == "sample" and _samples_in_a_loop(subject):
+        likely = [exercise("generate")]
     if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not is_of_byte_pairs(subject.file_source):
         return None
     if not likely and _is_of_numbers(subject):
@@ -279,6 +281,13 @@ def _splits_three(subject: Subject) -> bool:
     """Return True for a function of a query, a key and a value of all heads together, and of the number of heads."""
     needed = " ".join(each.name.lower() for each in subject.parameters if each.default is each.empty)
     return inspect.isfunction(subject.value) and re.match(r"q\w* k\w* v\w* (\w+_)?((n|num)_?)?heads?\b", needed) is not None
+
+
+def _samples_in_a_loop(subject: Subject) -> bool:
+    """Return True for a function that takes a model and a number of tokens, and calls the model as often: `sample(model, x, steps)`."""
+    names = [each.name for each in subject.parameters]
+    counts = re.findall(r"\bfor \w+ in (?:\w+\()?range\((\w+)\)", subject.code)
+    return inspect.isfunction(subject.value) and any(each in MODELS for each in names) and any(each in names for each in counts)
 
 
 def _sees_one_token(subject: Subject) -> bool:

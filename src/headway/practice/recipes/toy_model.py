@@ -224,8 +224,8 @@ class ToyModel:
         """Yield an object with the device and the dtype of the weights."""
         yield Part(device=self.device, dtype=None)
 
-    def __getattr__(self, name: str) -> int | Part:
-        """Return the context size under any name that means it, and the table of positions under its names.
+    def __getattr__(self, name: str) -> Any:
+        """Return the context size under any name that means it, methods that return sizes (`get_block_size`), and the table of positions under its names.
 
         Errors   AttributeError for other names
         """
@@ -233,6 +233,10 @@ class ToyModel:
             return self.context_size
         if name in TABLES:
             return self.pos_emb
+        if means_context(name.removeprefix("get_")):
+            return lambda: self.context_size
+        if name == "get_vocab_size":
+            return lambda: self.vocab_size
         raise AttributeError(name)
 
     training = debug = verbose = False

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from headway.arrays import ARRAY_LIBRARIES, array_library, as_dtype
 from headway.practice.diagnosis.calls.wording import (
+    INNER,
     NOTHING,
     UNCAPPED,
     WIDTH,
@@ -69,10 +70,12 @@ class Config:
         names: Iterable[str] = (),
         optional: Collection[str] = (),
         groups: Collection[str] = (),
+        of_parts: Collection[str] = (),
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
         names = sorted(names)
-        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(names, sized, is_shared=True), optional, groups)
+        meant = roles_of_names(sorted({*names, *of_parts}), sized, is_shared=True)
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, meant, optional, groups)
         self.__dict__["_names"] = names
 
     def __getattr__(self, name: str) -> Any:
@@ -211,6 +214,11 @@ def fields_read(subject: Subject, name: str) -> frozenset[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
     read = fields_read_in(subject.code, name)
     return read | fields_read_in(subject.file_source, name) if f"in {name}.items()" in subject.code else read
+
+
+def inner_widths_of_parts(subject: Subject, name: str) -> frozenset[str]:
+    """Return the inner widths that the parts which a class makes read from a variable: next to `vit_inter_dim`, its own `vit_hidden_dim` is the width."""
+    return frozenset(each for each in fields_read_in(subject.used_source, name) if re.search(INNER, snake(each)))
 
 
 def optional_fields(subject: Subject, name: str) -> frozenset[str]:

@@ -24,6 +24,7 @@ from headway.practice.diagnosis.classes.configs import (
     fields_read,
     further_configs,
     groups_of_fields,
+    inner_widths_of_parts,
     is_size_role,
     keywords_taken,
     optional_fields,
@@ -121,7 +122,14 @@ def config_for(construction: Construction, subject: Subject, sizes: Mapping[str,
     if meant := settings_meant(subject, name, sizes):
         fallback = {**meant, **({} if fallback is None else fields_of(fallback))}
     return Config(
-        sizes, roles, dropout, fallback, fields_read(subject, name), optional_fields(subject, name), groups_of_fields(subject, name)
+        sizes,
+        roles,
+        dropout,
+        fallback,
+        fields_read(subject, name),
+        optional_fields(subject, name),
+        groups_of_fields(subject, name),
+        inner_widths_of_parts(subject, name),
     )
 
 
