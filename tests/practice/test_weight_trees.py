@@ -262,5 +262,7 @@ def block(x, weights):
 
 def test_the_second_norm_that_a_file_names_is_in_its_tree(tmp_path):
     for text, names in ((TWO_NORMS, ["ln_1", "ln_2"]), (TWO_NORMS.replace("ln_2", "other"), ["ln_1"])):
-        module = load_module(tmp_path / f"{names[-1]}.py", text)
+        path = tmp_path / f"{names[-1]}.py"
+        path.write_text(text)
+        module = load_module(path, text)
         assert list(tree_read(module.block, "weights", module).children) == names
