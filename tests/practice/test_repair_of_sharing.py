@@ -99,3 +99,30 @@ def test_what_is_shared_or_no_longer_is_is_repaired(program: str, slips: list[tu
     text, _ = with_slips(program, slips)
     repair, is_right = repaired("adam_optimizer", text)
     assert is_right, repair
+
+
+ROWS = """
+import math
+
+def product(a, b):
+    out = [[0.0] * len(b[0]) for _ in range(len(a))]
+    for i, row in enumerate(a):
+        for j in range(len(b[0])):
+            for k, value in enumerate(row):
+                out[i][j] += value * b[k][j]
+    return out
+
+def attention(q, k, v):
+    turned = [list(each) for each in zip(*k)]
+    weights = []
+    for row in product(q, turned):
+        powers = [math.exp(each / math.sqrt(len(k[0]))) for each in row]
+        weights.append([each / sum(powers) for each in powers])
+    return product(weights, v)
+"""
+
+
+def test_rows_that_are_one_list_are_repaired():
+    text, _ = with_slips(ROWS, [("[[0.0] * len(b[0]) for _ in range(len(a))]", "[[0.0] * len(b[0])] * len(a)")])
+    repair, is_right = repaired("scaled_dot_product_attention", text)
+    assert is_right, repair

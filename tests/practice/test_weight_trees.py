@@ -247,3 +247,22 @@ def test_a_key_whose_size_is_unknown_makes_no_tree(tmp_path):
     path.write_text(text)
     module = load_module(path, text)
     assert sizes_of(tree_read(module.transformer_block, "params", module)) is None
+
+
+TWO_NORMS = """
+# weights: {"ln_1": {"g", "b"}, "ln_2": {"g", "b"}}
+def norm(x, g, b):
+    return g * (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True) + b
+
+def block(x, weights):
+    x = x + norm(x, **weights["ln_1"])
+    return x + norm(x, **weights["ln_1"])
+"""
+
+
+def test_the_second_norm_that_a_file_names_is_in_its_tree(tmp_path):
+    for text, names in ((TWO_NORMS, ["ln_1", "ln_2"]), (TWO_NORMS.replace("ln_2", "other"), ["ln_1"])):
+        path = tmp_path / f"{names[-1]}.py"
+        path.write_text(text)
+        module = load_module(path, text)
+        assert list(tree_read(module.block, "weights", module).children) == names

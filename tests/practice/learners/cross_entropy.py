@@ -320,3 +320,11 @@ def right_guard_next_to_a_gradient(logits, targets, smoothing=0.1, ignore_index=
     counts = targets != ignore_index
     loss = -(wanted * np.log(probs + 1e-9)).sum(axis=1)[counts].mean()
     return loss, (probs - wanted) / counts.sum() * counts[:, None]
+
+
+def wrong_smoothing_exchanged(logits, targets, label_smoothing=0.0):
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    of_targets = -log_probs[np.arange(len(logits)), targets]
+    of_all = -log_probs.mean(axis=-1)
+    return (label_smoothing * of_targets + (1 - label_smoothing) * of_all).mean() if label_smoothing else of_targets.mean()

@@ -206,3 +206,21 @@ def right_in_place(grad, x0, lr, steps):
     for _ in range(steps):
         x0 -= lr * grad(x0)
     return x0
+
+
+def wrong_path_of_one_array(grad, x0, lr, steps):
+    x = np.array(x0, dtype=float)
+    points = [x.copy()]
+    for _ in range(steps):
+        x -= lr * grad(x)
+        points.append(x)
+    return x, points
+
+
+def right_with_path(grad, x0, lr, steps):
+    x = np.array(x0, dtype=float)
+    points = [x.copy()]
+    for _ in range(steps):
+        x -= lr * grad(x)
+        points.append(x.copy())
+    return x, points

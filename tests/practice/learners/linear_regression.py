@@ -220,3 +220,15 @@ def wrong_first_row_alone(X, y, alpha, iterations):
     for _ in range(iterations):
         theta = theta - alpha * X[0] * (X[0] @ theta - y[0])
     return theta
+
+
+def right_intercept_of_the_first_column(X, y):
+    ones = np.hstack([np.ones((X.shape[0], 1)), X])
+    solution = np.linalg.pinv(ones) @ y
+    return solution[1:], solution[0]
+
+
+def wrong_intercept_among_weights(X, y):
+    ones = np.hstack([np.ones((X.shape[0], 1)), X])
+    solution = np.linalg.pinv(ones) @ y
+    return solution[:-1], solution[-1]

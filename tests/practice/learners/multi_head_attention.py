@@ -387,3 +387,12 @@ class right_one_sequence__masked_by_default:
         if use_mask:
             scores = scores + np.triu(np.full((length, length), -1e9), 1)
         return (softmax(scores) @ v).transpose(1, 0, 2).reshape(length, width) @ self.W_o
+
+
+def wrong_keys_viewed_transposed(Q, K, V, n_heads):
+    n, d = Q.shape
+    q, v = (x.reshape(-1, n_heads, d // n_heads).transpose(1, 0, 2) for x in (Q, V))
+    scores = q @ K.reshape(n_heads, d // n_heads, n) / np.sqrt(d // n_heads)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return (weights @ v).transpose(1, 0, 2).reshape(n, d)

@@ -83,6 +83,7 @@ MISTAKES = (
     TEXTS.mistake("sign_missing", finish=lambda loss: -loss),
     TEXTS.mistake("summed", reduce=lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()),
     TEXTS.mistake("averaged_over_classes", reduce=lambda surprise, counts, logits: mean(surprise, counts, logits) / logits.shape[-1]),
+    TEXTS.mistake("smoothing_exchanged", spread=lambda smoothing, logits: 1 - smoothing),
     TEXTS.mistake("ignored_averaged_in", reduce=lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum() / counts.size),
     TEXTS.mistake(
         "averaged_over_batch_alone",

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, optional
 from headway.practice.outputs import Raised
-from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend, step_length
+from headway.practice.recipes.descent import LOOP, MISTAKES, OF_PATH, RETURNS, descend, step_length
 from headway.practice.recipes.encoding import without
 from headway.practice.recipes.measuring import Ask, Measured, constant, measured
 from headway.practice.roles import Roles
@@ -155,7 +155,7 @@ EXERCISE = Exercise(
         *ROLES.each(*QUADRATIC),
     ),
     probes=probes,
-    mistakes=MISTAKES,
+    mistakes=(*MISTAKES, OF_PATH),
     conventions=(
         optional(
             Convention(

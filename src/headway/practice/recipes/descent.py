@@ -60,7 +60,6 @@ MISTAKES = (
     TEXTS.mistake(
         "last_gradient_returned", finish=lambda points, used, slope: used[-1] if used else slope(points[-1]), said_as="gradient_returned"
     ),
-    TEXTS.mistake("path_of_one_array", finish=lambda points, used, slope: _at_the_end(points)),
     TEXTS.mistake(
         "last_change_returned", finish=lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]
     ),
@@ -71,6 +70,9 @@ def _at_the_end(points: Any) -> Any:
     """Return the last point twice, as a path of it alone is decoded; a path of one step has no other points."""
     return numpy.stack([points[-1]] * 2) if len(points) > MANY_STEPS else points[-1]
 
+
+OF_PATH = TEXTS.mistake("path_of_one_array", finish=lambda points, used, slope: _at_the_end(points))
+"""Mistake of a descent that returns its path after the point."""
 
 MANY_STEPS = 2
 """Number of steps from which on the points of a path differ."""

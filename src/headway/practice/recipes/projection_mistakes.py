@@ -117,9 +117,17 @@ def _slices(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any
     return merge(project(split(x, num_heads), small, small_bias))
 
 
+def _viewed_transposed(key: Any) -> Any:
+    """Reshape keys to (heads, head_dim, positions) without a transpose."""
+    if key.ndim < 3:
+        return numpy.swapaxes(key, -1, -2)
+    return merge(key).reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
+
+
 HEADS = (
     TEXTS.mistake("heads_viewed_not_split", split=view),
     TEXTS.mistake("heads_viewed_not_merged", merge=_unview),
+    TEXTS.mistake("keys_viewed_transposed", scores=lambda query, key: query @ _viewed_transposed(key)),
     TEXTS.mistake("heads_viewed_both_ways", split=view, merge=_unview),
     TEXTS.mistake(
         "attends_over_heads",

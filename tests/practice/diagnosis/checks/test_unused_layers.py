@@ -1,10 +1,11 @@
-"""Layers that a loop goes through without a call."""
+"""Layers that a loop goes through without a call, and outputs of layers that are overwritten."""
 
 from __future__ import annotations
 
 import pytest
 
 from headway.practice.diagnosis.checks.unused_layers import unused_layers_cause, unused_projection_cause
+from headway.practice.diagnosis.checks.unused_values import unused_value_cause
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.reading.subject import subjects_of
 
@@ -65,3 +66,34 @@ def test_projections_in_whose_place_another_is_called_are_unused(tmp_path, call,
     text = PROJECTIONS.replace("CALL", call)
     attention = next(each for each in subjects_of(load_definitions(tmp_path / "mine.py", text), text) if each.name == "Attention")
     assert (unused_projection_cause(attention) is not None) == is_unused
+
+
+OVERWRITTEN = """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.first, self.second = nn.Linear(d, d), nn.Linear(d, d)
+
+    def forward(self, x):
+        BODY
+        return h
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_unused"),
+    [
+        ("h = self.first(x).relu()\n        h = self.second(x)", True),
+        ("h = self.first(x)\n        h = h.relu()\n        h = self.second(x)", True),
+        ("h = self.first(x).relu()\n        h = self.second(h)", False),
+        ("h = self.first(x)\n        if x.ndim > 2:\n            x = h + x\n        h = self.second(x)", False),
+        ("h = 2 * x\n        h = self.second(x)", False),
+        ("h = self.first(x)\n        h += x\n        h = self.second(h)", False),
+    ],
+)
+def test_the_output_of_a_layer_that_is_overwritten_unread_is_unused(tmp_path, body, is_unused):
+    text = OVERWRITTEN.replace("BODY", body)
+    (net,) = subjects_of(load_definitions(tmp_path / "mine.py", text), text)
+    assert (unused_value_cause(net) is not None) == is_unused
