@@ -469,6 +469,58 @@ def test_an_assignment_that_is_missing_is_inserted_before_its_use():
     assert text.splitlines()[edit.line - 1].strip().startswith("return")
 
 
+STARTS = """
+    import math
+
+    def causal_attention(queries, keys, values):
+        mixed = []
+        for place, query in enumerate(queries):
+            powers = []
+            for j in range(place + 1):
+                score = sum(a * b for a, b in zip(query, keys[j])) / math.sqrt(len(query))
+                powers.append(math.exp(score))
+            shares = [power / sum(powers) for power in powers]
+            mixed.append([sum(share * value[c] for share, value in zip(shares, values)) for c in range(len(values[0]))])
+        return mixed
+"""
+SQUARES = """
+    import numpy as np
+
+    def clip_gradients(grads, max_norm):
+        total = 0.0
+        for g in grads:
+            total = total + float(np.sum(g**2))
+        scale = min(1.0, max_norm / (np.sqrt(total) + 1e-6))
+        return [g * scale for g in grads]
+"""
+IN_LOOP = "for place, query in enumerate(queries):\n        powers = []"
+BEFORE_LOOP = "powers = []\n    for place, query in enumerate(queries):"
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "right", "wrong", "says", "lines"),
+    [
+        ("scaled_dot_product_attention", STARTS, IN_LOOP, BEFORE_LOOP, "`powers = []` to the start", [6, 8]),
+        (
+            "gradient_clipping",
+            SQUARES,
+            "total = 0.0\n    for g in grads:",
+            "for g in grads:\n        total = 0.0",
+            "`total = 0.0` before the loop",
+            [5, 6],
+        ),
+    ],
+)
+def test_a_first_value_is_moved_into_or_out_of_a_loop(name, program, right, wrong, says, lines):
+    text = textwrap.dedent(program)
+    mistaken = text.replace(right, wrong)
+    repair, is_right = repaired(name, mistaken)
+    assert is_right
+    assert says in repair.says.en
+    assert sorted(edit.line for edit in repair.edits) == lines
+    assert applied(mistaken, repair.edits) == text
+
+
 TURNED = """
     import torch
     from torch import nn

@@ -140,4 +140,31 @@ class CausalCappedAttention(nn.Module):
 """,
         ((" / self.cap)", ")"),),
     ),
+    Program(
+        "causal_attention",
+        "scaled_dot_product_attention",
+        """
+import math
+
+def causal_attention(queries, keys, values):
+    mixed = []
+    for place, query in enumerate(queries):
+        powers = []
+        for j in range(place + 1):
+            score = sum(a * b for a, b in zip(query, keys[j])) / math.sqrt(len(query))
+            powers.append(math.exp(score))
+        total = sum(powers)
+        row = [0.0] * len(values[0])
+        for power, value in zip(powers, values):
+            row = [r + power / total * v for r, v in zip(row, value)]
+        mixed.append(row)
+    return mixed
+""",
+        (
+            (
+                "    mixed = []\n    for place, query in enumerate(queries):\n        powers = []\n",
+                "    mixed = []\n    powers = []\n    for place, query in enumerate(queries):\n",
+            ),
+        ),
+    ),
 )

@@ -311,8 +311,9 @@ def _of_one_length(inputs: Inputs) -> Inputs | None:
 
 
 TAKES_NO_MASK = r"\A\s*(@.*\s+)*def \w+\((?![^)]*(mask|causal))"
-MAKES_TRIANGLE = r"(\btri[lu]|causal_?mask)\(|\bis_causal *= *True\b"
-"""Patterns of the source of a function that takes no mask, and of one that makes a causal mask itself or in a function that it calls."""
+MAKES_TRIANGLE = r"(\btri[lu]|causal_?mask)\(|\bis_causal *= *True\b|\brange\(\w+ *\+ *1\)|\[: *\w+ *\+ *1\]"
+"""Patterns of the source of a function that takes no mask, and of one that makes a causal mask or ends its keys at the query, also in a function
+that it calls."""
 
 CAUSAL_BY_ITSELF = replace(ALWAYS_CAUSAL[1], encode=_of_one_length, source=TAKES_NO_MASK, used_source=MAKES_TRIANGLE)
 

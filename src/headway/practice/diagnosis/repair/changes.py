@@ -390,6 +390,7 @@ def _rewritten(
     if isinstance(node, ast.For) and place + 1 < len(body):  # the next statement belongs into the loop
         longer = ast.For(node.target, node.iter, [*node.body, body[place + 1]], node.orelse)
         yield 1.9, [node, body[place + 1]], [longer]
+    yield from _around_loop(body, place, node)
     yield from unshared(body, place, context.library)
     yield from overwritten(body, place)
     yield from moved_heads(body, place, context.names.variables, context.library)
@@ -423,6 +424,21 @@ def _rewritten(
             yield 1.4, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), node.value.op, node.value.right)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _around_loop(body: list[ast.stmt], place: int, node: ast.stmt) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield a first value that each iteration of the next loop starts from, and one that the first iteration alone starts from."""
+    following = body[place + 1] if place + 1 < len(body) else None
+    if isinstance(node, ast.Assign) and isinstance(following, ast.For):
+        yield _cost_of_start(node), [node, following], [ast.For(following.target, following.iter, [node, *following.body], following.orelse)]
+    if isinstance(node, ast.For) and len(node.body) > 1 and isinstance(node.body[0], ast.Assign):
+        yield _cost_of_start(node.body[0]), [node], [node.body[0], ast.For(node.target, node.iter, node.body[1:], node.orelse)]
+
+
+def _cost_of_start(node: ast.Assign) -> float:
+    """Return the cost of moving an assignment around a loop: little for the start of a sum or a list."""
+    is_start = isinstance(node.value, ast.Constant) or (isinstance(node.value, ast.List) and not node.value.elts)
+    return 0.7 if is_start else 1.5
 
 
 def _is_update_of(value: ast.expr, name: str) -> TypeGuard[ast.BinOp]:

@@ -28,6 +28,10 @@ def _said(change: Change) -> Message:
     before, after = _source(change.old), _source(change.new)
     if (added := inserted(change)) is not None:
         return TEXTS["changed_line"].format(line=change.line, change=TEXTS["insert_code"].format(code=_short(_source(added))))
+    if (start := moved_start(change)) is not None:
+        moved, loop = start
+        text = TEXTS["move_into_loop"] if moved.lineno < loop.lineno else TEXTS["move_before_loop"]
+        return TEXTS["changed_line"].format(line=moved.lineno, change=text.format(code=_short(_source([moved])), line=loop.lineno))
     arrow = f"{_short(before)} → {_short(after)}"
     text = TEXTS["remove_code"].format(code=_short(before)) if after in ("", "pass") else Message(arrow, arrow)
     return TEXTS["changed_line"].format(line=change.line, change=text)
@@ -40,6 +44,16 @@ def inserted(change: Change) -> list[ast.stmt] | None:
     num_added = len(change.new) - len(change.old)
     is_kept = num_added > 0 and all(one is other for one, other in zip(change.new[num_added:], change.old, strict=True))
     return change.new[:num_added] if is_kept else None
+
+
+def moved_start(change: Change) -> tuple[ast.stmt, ast.For] | None:
+    """Return the statement that a change moves to the start of a loop, or from there to the place before it, and the loop; None without one."""
+    match change.old, change.new:
+        case [ast.stmt() as first, ast.For() as loop], [ast.For(body=[inner, *_])] if inner is first:
+            return first, loop
+        case [ast.For(body=[inner, *_]) as loop], [ast.stmt() as first, ast.For()] if inner is first:
+            return first, loop
+    return None
 
 
 def _short(code: str) -> str:
@@ -99,6 +113,9 @@ def _edits(change: Change, lines: Sequence[str]) -> list[Edit]:
         pairs = [(old, new) for old, new in zip(change.old, change.new, strict=True) if old is not new]
         if all(isinstance(each, ast.Assign | ast.AugAssign) for pair in pairs for each in pair):
             return [_range(old, old, ast.unparse(new), lines) for old, new in pairs]
+    if (start := moved_start(change)) is not None:
+        moved, loop = start
+        return [_whole_lines(moved, moved, lines), _before(loop.body[0] if moved.lineno < loop.lineno else loop, [moved])]
     return [_edit(change, lines)]
 
 
@@ -109,10 +126,9 @@ def _edit(change: Change, lines: Sequence[str]) -> Edit:
         return _range(change.parent, change.parent, ast.unparse(new), lines)
     if isinstance(change.old, list):
         first, last = change.old[0], change.old[-1]
-        indent = " " * first.col_offset
         if (added := inserted(change)) is not None:
-            text = "".join(f"{line}\n{indent}" for each in added for line in ast.unparse(each).splitlines())
-            return Edit(first.lineno, first.col_offset + 1, first.lineno, first.col_offset + 1, text)
+            return _before(first, added)
+        indent = " " * first.col_offset
         text = f"\n{indent}".join(line for each in change.new for line in ast.unparse(each).splitlines())  # type: ignore[union-attr]
         return _range(first, last, text, lines) if text else _whole_lines(first, last, lines)
     text = ast.unparse(change.new)  # type: ignore[arg-type]
@@ -121,6 +137,13 @@ def _edit(change: Change, lines: Sequence[str]) -> Edit:
         return replace(edit, replacement=f"({text})") if _needs_parentheses(change) else edit
     is_atom = isinstance(change.new, _ATOMS)
     return replace(edit, column=edit.column - 1, end_column=edit.end_column + 1) if is_atom else edit
+
+
+def _before(place: ast.stmt, added: Sequence[ast.stmt]) -> Edit:
+    """Return the edit that puts statements before another one."""
+    indent = " " * place.col_offset
+    text = "".join(f"{line}\n{indent}" for each in added for line in ast.unparse(each).splitlines())
+    return Edit(place.lineno, place.col_offset + 1, place.lineno, place.col_offset + 1, text)
 
 
 def _is_in_parentheses(edit: Edit, lines: Sequence[str]) -> bool:
