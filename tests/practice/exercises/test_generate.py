@@ -115,6 +115,26 @@ def generate(model, prompt, max_new_tokens, context_size):
     assert [cause.name for cause in judged(text).causes] == ["context_not_cropped"]
 
 
+@pytest.mark.parametrize(
+    ("window", "mistakes"), [("-block_size:", []), (":block_size", ["first_tokens_kept"]), ("-block_size - 1 :", ["context_not_cropped"])]
+)
+def test_a_context_size_that_is_a_variable_of_the_file_is_that_of_the_model(window, mistakes):
+    text = f"""
+import numpy as np
+
+block_size = 1024
+
+def generate(model, ctx, max_new_tokens):
+    for _ in range(max_new_tokens):
+        logits = model(ctx[:, {window}])
+        ctx = np.concatenate([ctx, logits[:, -1].argmax(-1)[:, None]], axis=1)
+    return ctx
+"""
+    verdict = judged(text)
+    assert [cause.name for cause in verdict.causes] == mistakes
+    assert verdict.is_correct or mistakes
+
+
 def test_the_whole_text_together_with_a_cache_is_a_mistake():
     verdict = judged("import numpy as np\n" + CACHED.format(given="idx"), "generate_text_simple_cached")
     assert [cause.name for cause in verdict.causes] == ["whole_text_beside_cache"]

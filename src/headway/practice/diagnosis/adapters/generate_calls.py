@@ -20,6 +20,7 @@ from headway.practice.diagnosis.calls.calling import Call, function_calls
 from headway.practice.diagnosis.classes.file_models import model_of_file
 from headway.practice.diagnosis.classes.instance_calls import instance_calls
 from headway.practice.diagnosis.classes.instances import InstanceCall
+from headway.practice.diagnosis.classes.variables import globals_set
 from headway.practice.diagnosis.reading.subject import Subject, parsed
 from headway.practice.diagnosis.reading.trees import attributes_of
 from headway.practice.exercise import Exercise, Role
@@ -32,14 +33,25 @@ class FunctionCall(LikeliestCall):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with a reset model, taking the most likely token where it samples; loops of JAX run step by step."""
         _reset_models(arguments)
+        model = next((each for each in arguments.values() if isinstance(each, ToyModel)), None)
+        sizes = dict.fromkeys(self.context_sizes, model.context_size) if model is not None else {}
         if needs_module(self.subject, self.library):
             arguments = as_modules(arguments)
         elif self._helpers:
             arguments = {
                 name: _with_helpers(value, self._helpers) if isinstance(value, ToyModel) else value for name, value in arguments.items()
             }
-        with nullcontext() if self.library != "jax" else import_module("jax").disable_jit():
+        eager = nullcontext() if self.library != "jax" else import_module("jax").disable_jit()
+        with eager, globals_set(self.subject.module, sizes):
             return _tokens_of(super().invoke(arguments))
+
+    @functools.cached_property
+    def context_sizes(self) -> list[str]:
+        """Variables of the module at which the function cuts the tokens for its model, as in `ids[:, -block_size:]`."""
+        module = vars(self.subject.module) if self.subject.module else {}
+        cuts = (node for node in ast.walk(parsed(self.subject.own_source)) if isinstance(node, ast.Slice))
+        names = {node.id for cut in cuts for node in ast.walk(cut) if isinstance(node, ast.Name)}
+        return sorted(name for name in names if re.search(OF_CONTEXT, name) and type(module.get(name)) is int)
 
     @functools.cached_property
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -65,6 +77,10 @@ class ClassCall(InstanceCall):
         _reset_models(arguments)
         with replaced_generators(Spy(choice=None), vars(self.subject.module) if self.subject.module else {}):
             return _tokens_of(super().invoke(arguments))
+
+
+OF_CONTEXT = r"(?i)block_?size|context|(^|_)ctx"
+"""Pattern of the names of a context size; a largest length may be more than anything that the file generates."""
 
 
 def _tokens_of(answer: Any) -> Any:

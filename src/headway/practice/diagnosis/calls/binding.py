@@ -102,9 +102,9 @@ def masks_by_use(subject: Subject, parameters: Sequence[inspect.Parameter], role
 
 
 def _arrays_read(subject: Subject) -> list[str]:
-    """Return the parameters of a function that are arrays, whose shapes it reads."""
+    """Return the parameters of a function that are arrays: it reads their shapes, or slices them."""
     code = subject.code.partition(":\n")[2]
-    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}\.(shape\b|size\()", code)]
+    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}(\.(shape\b|size\()|\[ *:)", code)]
 
 
 def _dropouts_called(subject: Subject) -> list[str]:
@@ -298,6 +298,7 @@ def bind_parameters(
             free = [role for role in free if role is not asked]
             continue
         meant = _likeliest_first(parameter, [each for each in parameters if each.name not in bound], free)
+        meant = [role for role in meant if not (role.is_size and parameter.name in arrays)]
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.adapters.generate_calls import OF_CONTEXT, FunctionCall
 from headway.practice.diagnosis.calls.binding import CONSTRUCTOR_PREFIX
 from headway.practice.diagnosis.calls.conventions import encoded_for, output_of
 from headway.practice.diagnosis.checks.trial import Trial
@@ -157,7 +158,9 @@ def past_context_cause(trial: Trial) -> Cause | None:
 
 
 def _reads_context(trial: Trial) -> bool:
-    """Return True for a function that reads the size of a context of an operand: `self.config.block_size`."""
+    """Return True for a function that reads the size of a context: of an operand, `self.config.block_size`, or a variable that cuts the tokens."""
+    if isinstance(trial.call, FunctionCall) and trial.call.context_sizes:
+        return True
     taken = {each.name for each in trial.call.subject.parameters} | {"self"}
     nodes = [
         node
@@ -177,10 +180,6 @@ def _has_limited_positions(trial: Trial) -> bool:
     owner = definitions(parsed(subject.text)).get(subject.name.rpartition(".")[0])
     crops = re.search(CROPS, subject.code) or any(means_context(name) for name in re.findall(r"[A-Za-z]\w*", subject.code))
     return not crops and owner is not None and any(_is_table_of_context(node) for node in ast.walk(owner))
-
-
-OF_CONTEXT = r"(?i)block_?size|context|(^|_)ctx"
-"""Pattern of the names of a context size; a largest length may be more than anything that the file generates."""
 
 
 def _is_table_of_context(node: ast.AST) -> bool:

@@ -430,7 +430,11 @@ def _around_loop(body: list[ast.stmt], place: int, node: ast.stmt) -> Iterator[t
     """Yield a first value that each iteration of the next loop starts from, and one that the first iteration alone starts from."""
     following = body[place + 1] if place + 1 < len(body) else None
     if isinstance(node, ast.Assign) and isinstance(following, ast.For):
-        yield _cost_of_start(node), [node, following], [ast.For(following.target, following.iter, [node, *following.body], following.orelse)]
+        yield (
+            _cost_of_start(node),
+            [node, following],
+            [ast.For(following.target, following.iter, [node, *following.body], following.orelse)],
+        )
     if isinstance(node, ast.For) and len(node.body) > 1 and isinstance(node.body[0], ast.Assign):
         yield _cost_of_start(node.body[0]), [node], [node.body[0], ast.For(node.target, node.iter, node.body[1:], node.orelse)]
 
