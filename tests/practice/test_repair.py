@@ -521,6 +521,21 @@ def test_a_first_value_is_moved_into_or_out_of_a_loop(name, program, right, wron
     assert applied(mistaken, repair.edits) == text
 
 
+NORMS = """
+    import numpy as np
+
+    def clip_gradients(gradients, max_norm):
+        norm = sum(np.sqrt(np.sum(each * each)) for each in gradients)
+        return [each * min(1.0, max_norm / (norm + 1e-6)) for each in gradients]
+"""
+
+
+def test_what_is_computed_of_each_element_is_computed_of_their_sum_instead():
+    repair, is_right = repaired("gradient_clipping", textwrap.dedent(NORMS))
+    assert is_right
+    assert "→ np.sqrt(sum((np.sum(each * each) for each in gradients)))" in repair.says.en
+
+
 TURNED = """
     import torch
     from torch import nn

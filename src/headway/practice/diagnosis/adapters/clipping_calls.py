@@ -29,6 +29,9 @@ LEAVES_OUT = r"\.grad is not None|\.grad is None: *\n? *continue"
 OF_GRADIENTS = r"(?i)grad|^g$"
 """Pattern of the name of an operand that is gradients, not what holds them."""
 
+OF_SEVERAL = r"\bjax\.tree|\btree_\w+\(|\bfor [^\n]*\bin (enumerate\()?{name}\b|\b{name}\.(items|values)\("
+"""Pattern of the source of a function that takes several gradients under a name: a tree, or what it walks."""
+
 GRADIENTS = "gradients"
 DICT, LIST, SINGLE, PARAMETERS, MODEL, ITERATOR = "dict", "list", "single", "parameters", "model", "iterator"
 HOLDERS = (PARAMETERS, MODEL, ITERATOR)
@@ -135,7 +138,8 @@ def _forms(subject: Subject, name: str) -> tuple[str, ...]:
     annotation = next(str(each.annotation) for each in subject.parameters if each.name == name)
     if re.search(r"(?i)\b(dict|mapping)\b", annotation):  # also if the function computes with the lists in it
         return (DICT,)
-    return (LIST, DICT, SINGLE) if re.search(OF_GRADIENTS, name) else ()
+    takes_many = re.search(OF_SEVERAL.format(name=name), subject.own_source) is not None
+    return () if not re.search(OF_GRADIENTS, name) else (LIST, DICT) if takes_many else (LIST, DICT, SINGLE)
 
 
 def _name_of_gradients(binding: Binding) -> str:

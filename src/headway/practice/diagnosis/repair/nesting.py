@@ -62,6 +62,21 @@ def turned_inside_out(node: ast.Call, context: Context) -> Iterator[Variant]:
     operand = None if inner is None else _operand_of(inner, context)
     if inner is not None and operand is not None:
         yield 1.35, _called_with(inner, _called_with(node, operand, context), context)
+    each = node.args[0] if node.args else None
+    if isinstance(each, ast.GeneratorExp | ast.ListComp):
+        yield from _of_all(node, each, context)
+
+
+def _of_all(node: ast.Call, each: ast.GeneratorExp | ast.ListComp, context: Context) -> Iterator[Variant]:
+    """Yield a call of what is computed of each element as the same computed once, of its result: sum(sqrt(x) for x in xs) as sqrt(sum(x for x in xs))."""
+
+    def whole(element: ast.expr) -> ast.expr:
+        return ast.Call(node.func, [type(each)(element, each.generators), *node.args[1:]], node.keywords)
+
+    if (operand := _operand_of(each.elt, context)) is not None:
+        yield 0.9, _called_with(each.elt, whole(operand), context)
+    if isinstance(each.elt, ast.BinOp) and isinstance(each.elt.op, ast.Pow):
+        yield 0.9, ast.BinOp(whole(each.elt.left), each.elt.op, each.elt.right)
 
 
 def is_reordered(change: Change) -> bool:

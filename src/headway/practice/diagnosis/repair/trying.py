@@ -374,8 +374,19 @@ class Search:
                 if not self._is_misshapen(probe, answer) and not (index and probe.beyond is not None):
                     return reached, self.first is None
         whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
-        is_right = not trial.call.has_changed_inputs and whole.is_right_where_supported()
+        is_right = not trial.call.has_changed_inputs and whole.is_right_where_supported() and not self._avoids_most(whole)
         return 1.0 if is_right else reached if reached < 1.0 else 0.0, self.first is None
+
+    def _avoids_most(self, changed: Trial) -> bool:
+        """Return True for a change after which the program raises for most of the inputs for which it returned wrong outputs."""
+        after = dict(zip((probe.name for probe in changed.probes), changed.answers, strict=True))
+        return not self.may_refuse and 2 * sum(isinstance(after.get(name), Raised) for name in self._wrong) > len(self._wrong)
+
+    @cached_property
+    def _wrong(self) -> list[str]:
+        """Probes for which the program without a change returns a wrong output."""
+        pairs = zip(self.trial.probes, self.trial.answers, strict=True)
+        return [probe.name for probe, answer in pairs if not isinstance(answer, Raised) and not self.trial.is_same(probe, answer)]
 
     def _is_misshapen(self, probe: Probe, answer: Any) -> bool:
         """Return True for an output of another shape for inputs that the program need not support."""
@@ -424,7 +435,8 @@ class Search:
         subject = self.program.with_changes(chosen)
         trials = iter(()) if subject is None else trials_that_begin_right(subject, self.trial.exercise)
         enough = (trial for trial in trials if len(trial.probes) >= self._least(trial) and not sees_what_it_masks(trial))
-        right = next((trial for trial in enough if trial.is_right_where_supported() and not self._right >= _answered(trial)), None)
+        proved = (trial for trial in enough if not self._right >= _answered(trial) and not self._avoids_most(trial))
+        right = next((trial for trial in proved if trial.is_right_where_supported()), None)
         if right is None or own_parts_cause(right) is not None:  # right with correct parts in place of its own alone
             self.num_proved = None
             return False
