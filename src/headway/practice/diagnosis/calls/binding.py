@@ -86,7 +86,7 @@ def bind(subject: Subject, roles: Sequence[Role], style: int = 0) -> Binding | N
     )
     roles = [role for role in roles if role not in others.values() or role.name != "mask"]
     left = [each for each in subject.parameters if each.name not in others]
-    bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject))
+    bound = bind_parameters(left, roles, flags=subject.mask_flags, arrays=_arrays_read(subject), sliced=_sliced(subject))
     if bound is None or not others:
         return bound
     role_of = {**bound.role_of, **others}
@@ -102,9 +102,14 @@ def masks_by_use(subject: Subject, parameters: Sequence[inspect.Parameter], role
 
 
 def _arrays_read(subject: Subject) -> list[str]:
-    """Return the parameters of a function that are arrays: it reads their shapes, or slices them."""
+    """Return the parameters of a function that are arrays, whose shapes it reads."""
     code = subject.code.partition(":\n")[2]
-    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}(\.(shape\b|size\()|\[ *:)", code)]
+    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}\.(shape\b|size\()", code)]
+
+
+def _sliced(subject: Subject) -> list[str]:
+    """Return the parameters of a function that it slices, which are no sizes: `ctx[:, -block_size:]` are tokens."""
+    return [each.name for each in subject.parameters if re.search(rf"(?<![\w.]){each.name}\[ *:", subject.code)]
 
 
 def _dropouts_called(subject: Subject) -> list[str]:
@@ -278,12 +283,14 @@ def bind_parameters(
     unnamed: Sequence[Role] | None = None,
     flags: Collection[str] = (),
     arrays: Collection[str] = (),
+    sliced: Collection[str] = (),
 ) -> Binding | None:
     """Match a list of parameters to roles.
 
     unnamed   roles that a parameter with an unknown name may take; any by default
     flags     parameters for masks that are True or False: they ask for a causal mask
     arrays    parameters that are no numbers
+    sliced    parameters that are no sizes
     """
     bound: dict[str, Role] = {}
     free = list(roles)
@@ -298,7 +305,7 @@ def bind_parameters(
             free = [role for role in free if role is not asked]
             continue
         meant = _likeliest_first(parameter, [each for each in parameters if each.name not in bound], free)
-        meant = [role for role in meant if not (role.is_size and parameter.name in arrays)]
+        meant = [role for role in meant if not (role.is_size and parameter.name in sliced)]
         role = next((role for role in meant if role.name == parameter.name or role.name not in exact), None)
         if role is not None and role.name == "positions" and type(parameter.default) is int:  # the first of them
             role = next((role for role in free if role.name == "offset"), role)
