@@ -25,7 +25,7 @@ from headway.practice.diagnosis.explain.explaining import Explain, Explanation, 
 from headway.practice.diagnosis.explain.failure import described_inputs
 from headway.practice.diagnosis.explain.impossible import raises_in_call
 from headway.practice.diagnosis.outcomes.correct import correct, ended
-from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of
+from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of, verdict_without_trial
 from headway.practice.diagnosis.outcomes.unexplained import lacks_local, not_understood, unexplained, without_binding
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.diagnosis.reading.unfinished import mark_at, unfinished_line
@@ -61,7 +61,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
         return verdict
     mark = mark_at(subject, line)
     cause = Cause("unfinished", TEXTS["unfinished"].format(line=line, mark=mark), TEXTS["write_code"].format(mark=mark), EMPTY, line=line)
-    return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+    return verdict_without_trial(subject, exercise, "could not run", cause)
 
 
 def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
@@ -70,7 +70,7 @@ def _diagnosed(subject: Subject, exercise: Exercise) -> Verdict:
 
     raising = raises_in_call(subject)
     if raising is not None:  # under each of the conventions
-        return Verdict(subject.name, exercise.name, subject.line, "wrong", (raising,), title=exercise.title)
+        return verdict_without_trial(subject, exercise, "wrong", raising)
     candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
         first: Verdict | None = None

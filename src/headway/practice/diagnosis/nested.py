@@ -21,6 +21,7 @@ from headway.practice.diagnosis.calls.conventions import PLAIN
 from headway.practice.diagnosis.calls.traced import untraced
 from headway.practice.diagnosis.checks.rotary_layouts import with_fitting_tables
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.outcomes.of_trial import verdict_without_trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.exercises import exercise as by_name
@@ -151,7 +152,7 @@ def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged
             error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}"
         )
         cause = Cause("tool_error", says, TEXTS["bug_headway_your_code_please_report"], EMPTY, line=subject.line)
-        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+        return verdict_without_trial(subject, exercise, "could not run", cause)
 
 
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:

@@ -72,13 +72,9 @@ def _plain(answer: Any, inputs: Inputs) -> Any:
 
 def _key(pair: Any) -> Any:
     """Return a pair as a key: as a tuple of numbers if it is an array or a tuple of arrays."""
-    if isinstance(pair, numpy.ndarray):
-        return tuple(pair.tolist())
-    return (
-        tuple(each.item() if isinstance(each, numpy.ndarray) and each.ndim == 0 else each for each in pair)
-        if isinstance(pair, tuple)
-        else pair
-    )
+    if isinstance(pair, tuple):
+        return tuple(each.item() if isinstance(each, numpy.ndarray) and each.ndim == 0 else each for each in pair)
+    return tuple(pair.tolist()) if isinstance(pair, numpy.ndarray) else pair
 
 
 def _number(token: Any) -> int:

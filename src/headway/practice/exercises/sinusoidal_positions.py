@@ -189,16 +189,21 @@ def _as_tokens(inputs: Inputs) -> Inputs | None:
     return None if x is None else inputs | {"x": 1 + numpy.arange(x[..., 0].size).reshape(x.shape[:-1])}
 
 
-def _rows_first(inputs: Inputs) -> Inputs | None:
+def _with_exchanged(axes: tuple[int, int], inputs: Inputs) -> Inputs | None:
     x = inputs.get("x")
     if x is None:
         return inputs
-    return inputs | {"x": x.swapaxes(0, 1)} if x.ndim == 3 else None
+    return inputs | {"x": x.swapaxes(*axes)} if x.ndim == 3 else None
 
 
-def _batch_first(answer: Any, inputs: Inputs) -> Any:
+def _exchanged_back(axes: tuple[int, int], answer: Any, inputs: Inputs) -> Any:
     x = inputs.get("x")
-    return answer.swapaxes(0, 1) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+    return answer.swapaxes(*axes) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+
+
+_rows_first, _batch_first = partial(_with_exchanged, (0, 1)), partial(_exchanged_back, (0, 1))
+_channels_first, _channels_last = partial(_with_exchanged, (1, 2)), partial(_exchanged_back, (1, 2))
+"""Inputs with two axes of x exchanged, and the outputs with them as they were."""
 
 
 def _of_one_position(ask: Ask) -> Convention | None:
@@ -216,18 +221,6 @@ def _of_one_position(ask: Ask) -> Convention | None:
 
     is_row = numpy.shape(row({"hidden_size": 4}, 3)) == (4,)
     return Convention(TEXTS["takes_one_position"], encode=last, decode=table) if is_row else None
-
-
-def _channels_first(inputs: Inputs) -> Inputs | None:
-    x = inputs.get("x")
-    if x is None:
-        return inputs
-    return inputs | {"x": x.swapaxes(1, 2)} if x.ndim == 3 else None
-
-
-def _channels_last(answer: Any, inputs: Inputs) -> Any:
-    x = inputs.get("x")
-    return answer.swapaxes(1, 2) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
 
 
 EXCHANGES_CHANNELS = r"\.(permute\(0, *2, *1\)|transpose\((1, *2|2, *1|-1, *-2|-2, *-1)\)|swapaxes\((1, *2|2, *1|-1, *-2|-2, *-1)\))"

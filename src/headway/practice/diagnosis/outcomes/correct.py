@@ -21,7 +21,7 @@ from headway.practice.diagnosis.classes.configs import missing_field
 from headway.practice.diagnosis.explain.failure import explain
 from headway.practice.diagnosis.explain.of_use import cause_of_use
 from headway.practice.diagnosis.explain.own_parts import batch_cause, own_parts_cause
-from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of
+from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of, verdict_without_trial
 from headway.practice.diagnosis.reading.missing import absent_constants, absent_parts
 from headway.practice.diagnosis.reading.removed import has_byte_masks
 from headway.practice.diagnosis.reading.subject import Subject
@@ -75,7 +75,7 @@ def correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 def ended(subject: Subject, exercise: Exercise, error: SystemExit) -> Verdict:
     """Return the verdict on a subject that ends the process."""
-    return Verdict(subject.name, exercise.name, subject.line, "could not run", (explain(error, subject),), title=exercise.title)
+    return verdict_without_trial(subject, exercise, "could not run", explain(error, subject))
 
 
 def _end_of_process(subject: Subject, trial: Trial) -> SystemExit | None:

@@ -1,4 +1,4 @@
-"""Verdict of one trial, with its conventions as notes."""
+"""Verdict of one trial, with its conventions as notes, and verdict without a trial."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ TEXTS = Texts("diagnosis")
 def behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
     return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern()))
+
+
+def verdict_without_trial(subject: Subject, exercise: Exercise, status: Status, cause: Cause) -> Verdict:
+    """Return the verdict on a subject of which nothing but a cause is known."""
+    return Verdict(subject.name, exercise.name, subject.line, status, (cause,), title=exercise.title)
 
 
 def verdict_of(subject: Subject, exercise: Exercise, status: Status, trial: Trial, **found: Any) -> Verdict:

@@ -17,7 +17,7 @@ from headway.practice.diagnosis.checks.trial import Trial
 from headway.practice.diagnosis.explain.failure import described_inputs, explain
 from headway.practice.diagnosis.explain.impossible import impossible
 from headway.practice.diagnosis.explain.undefined import undefined
-from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of
+from headway.practice.diagnosis.outcomes.of_trial import behavior_cause, verdict_of, verdict_without_trial
 from headway.practice.diagnosis.reading.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.message import EMPTY, Message
@@ -77,17 +77,17 @@ def without_binding(subject: Subject, exercise: Exercise) -> Verdict:
             probes = exercise.probes() if call.binding.role_of else exercise.probes()[:1]  # every call without operands is the same
             if any(differs_when_repeated(call, probe.inputs) for probe in probes) and not draws_itself(subject, exercise.name):
                 cause = behavior_cause(subject, NOT_REPEATABLE)
-                return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
+                return verdict_without_trial(subject, exercise, "wrong", cause)
     return _cannot_be_called(subject, exercise)
 
 
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
     lacking = undefined(subject) or impossible(subject)
     if lacking is not None:
-        return Verdict(subject.name, exercise.name, subject.line, "wrong", (lacking,), title=exercise.title)
+        return verdict_without_trial(subject, exercise, "wrong", lacking)
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
     says = TEXTS["parameters"].format(taken=taken, known=known)
     fix = TEXTS["name_them"]
     cause = Cause("parameters", says, fix, EMPTY, line=subject.line)
-    return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+    return verdict_without_trial(subject, exercise, "could not run", cause)
